@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One tensor out as .npy, version 1.0, C order, as a stream.
+ *
+ * open -> append ... -> commit | close. The file appears at commit (store/outfile.h). */
+#ifndef LP_STORE_SAVE_NPY_H
+#define LP_STORE_SAVE_NPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "codec/shape.h"
+#include "store/outfile.h"
+
+struct lp_save_npy {
+    struct lp_outfile file;
+    uint64_t offset;     /* where the next bytes go */
+    uint64_t left_bytes; /* still to come */
+};
+
+/* The dtype in numpy's words ("<f4"). bf16 and fp8 have no such word: they are written as the bits
+ * they are, "<u2" and "|u1". */
+const char *lp_save_npy_descr(uint32_t dtype);
+
+/* What a reader of the file must know: for bf16 and fp8 a sentence how to view it ("bf16 written
+ * as uint16 bits; ..."), else NULL. The program tells its user. */
+const char *lp_save_npy_note(uint32_t dtype);
+
+/* path and geometry borrow. Errors as lp_outfile_open(), and LP_EINVAL for an unknown dtype. */
+int lp_save_npy_open(struct lp_save_npy *ret_save, const char *path,
+                     const struct lp_geometry *geometry, struct lp_error *err);
+
+/* The next bytes of the tensor, row-major, little-endian. LP_ESIZE: more than it has. */
+int lp_save_npy_append(struct lp_save_npy *save, const void *data, size_t bytes,
+                       struct lp_error *err);
+
+/* LP_ESIZE: bytes are missing. Closes save on success. */
+int lp_save_npy_commit(struct lp_save_npy *save, struct lp_error *err);
+
+/* End; what was not committed is gone. */
+void lp_save_npy_close(struct lp_save_npy *save);
+
+#endif
