@@ -73,8 +73,8 @@ int lp_cpu_mask(const char *list, uint32_t *flags, struct lp_error *err)
         const size_t length = strcspn(name, ",");
         const uint32_t flag = tier_flag(name, length);
         if (flag == 0)
-            return lp_error_set(err, LP_ENAME, "CPU tier \"%.*s\" is not one of avx512, avx2, "
-                                "neon, all", (int)LP_MIN(length, 32), name);
+            return lp_error_set(err, LP_ENAME, "CPU tier \"%.*s\" is none of avx512, avx2, neon",
+                                (int)LP_MIN(length, 32), name);
         off |= flag;
         name += length + (name[length] == ',' ? 1 : 0);
     }

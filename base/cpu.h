@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 #define LP_CPU_AVX2 (UINT32_C(1) << 0)   /* AVX2, BMI, BMI2, POPCNT */
-#define LP_CPU_AVX512 (UINT32_C(1) << 1) /* AVX-512 F, BW, VL, DQ, VBMI, VBMI2, BITALG, and AVX2 */
+#define LP_CPU_AVX512 (UINT32_C(1) << 1) /* that and F, BW, VL, DQ, VBMI, VBMI2, BITALG */
 #define LP_CPU_NEON (UINT32_C(1) << 2)
 
 /* Tiers that CPU and kernel support, less those named in LANEPACK_CPU_MASK. Found at the first

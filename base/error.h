@@ -30,7 +30,10 @@ struct lp_error {
 #endif /* LP_ERROR_DEFINED */
 
 /* A cleared error for a declaration: struct lp_error err = LP_ERROR_INIT; */
-#define LP_ERROR_INIT {(uint32_t)sizeof(struct lp_error), 0, {0}}
+#define LP_ERROR_INIT                                                                              \
+    {                                                                                              \
+        .struct_size = (uint32_t)sizeof(struct lp_error)                                           \
+    }
 
 /* Part of the public ABI: exported even where everything else is hidden. */
 #define LP_ERROR_EXPORT __attribute__((visibility("default")))

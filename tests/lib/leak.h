@@ -2,7 +2,7 @@
 /* Leaks as failures of the test that leaks.
  *
  * Under Criterion a leak found at exit is only printed and the program still ends with 0, so tests
- * that allocate end with ASSERT_NO_LEAK() inside their body. Without AddressSanitizer it is empty. */
+ * that allocate end with ASSERT_NO_LEAK() inside their body. Empty without AddressSanitizer. */
 #ifndef LP_TESTS_LEAK_H
 #define LP_TESTS_LEAK_H
 

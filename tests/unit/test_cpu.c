@@ -33,7 +33,8 @@ Test(base_cpu, mask_all_and_none)
 /* A misspelt name is told and changes nothing. */
 Test(base_cpu, mask_refuses_unknown_names)
 {
-    static const char *const bad[] = {"avx", ",avx2", "avx2,,neon", "avx2,sse", "AVX2", "avx2 ,neon"};
+    static const char *const bad[] = {"avx",      ",avx2", "avx2,,neon",
+                                      "avx2,sse", "AVX2",  "avx2 ,neon"};
     struct lp_error err = LP_ERROR_INIT;
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
