@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packing and unpacking one ibp record, written once for every CPU tier: a tier passes how it closes the gaps of a word (pext) and how it opens
+ * them again (pdep), and these bodies are inlined around that.
+ *
+ * A record is its participation bits, then a bit string that fills each word from its most significant bit. */
+#ifndef LP_CODEC_IBP_RECORD_H
+#define LP_CODEC_IBP_RECORD_H
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "codec/table.h"
+
+#define LP_IBP_INLINE static inline __attribute__((always_inline))
+
+typedef uint64_t (*lp_ibp_bits_fn)(uint64_t bits, uint64_t keep);
+
+LP_IBP_INLINE uint64_t lp_ibp_load(const uint8_t *p, uint32_t s)
+{
+    return s == 4 ? lp_load_u32(p) : lp_load_u64(p);
+}
+
+LP_IBP_INLINE void lp_ibp_store(uint8_t *p, uint64_t v, uint32_t s)
+{
+    if (s == 4)
+        lp_store_u32(p, (uint32_t)v);
+    else
+        lp_store_u64(p, v);
+}
+
+/* Bytes of the participation bits, padding to a word included. */
+LP_IBP_INLINE uint32_t lp_ibp_head_bytes(uint32_t n_words, uint32_t s)
+{
+    return ((n_words + 7) / 8 + s - 1) & ~(s - 1);
+}
+
+/* Bytes of a record whose bit string has n_bits. */
+LP_IBP_INLINE uint32_t lp_ibp_record_bytes(uint32_t n_words, uint32_t s, uint64_t n_bits)
+{
+    return lp_ibp_head_bytes(n_words, s) + (uint32_t)((n_bits + 8 * s - 1) / (8 * s)) * s;
+}
+
+LP_IBP_INLINE bool lp_ibp_zero(const uint8_t *p, uint32_t n)
+{
+    uint8_t any = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        any |= p[i];
+    return any == 0;
+}
+
+/* n bits of the string from bit pos on, as a number. Reads up to a word behind them, which the slack allows. */
+LP_IBP_INLINE uint64_t lp_ibp_take(const uint8_t *string, uint64_t pos, uint32_t n, uint32_t s)
+{
+    uint64_t window;
+
+    if (s == 4) {
+        const uint8_t *const p = string + pos / 32 * 4;
+
+        window = ((uint64_t)lp_load_u32(p) << 32 | lp_load_u32(p + 4)) << (pos % 32);
+    } else {
+        const uint8_t *const p = string + pos / 64 * 8;
+        const uint32_t shift = (uint32_t)(pos % 64);
+
+        /* Two shifts, because one by 64 is undefined. */
+        window = lp_load_u64(p) << shift | lp_load_u64(p + 8) >> 1 >> (63 - shift);
+    }
+    return n > 0 ? window >> (64 - n) : 0;
+}
+
+/* What must hold behind the last bit: zeros to the end of the word, and zeros to the end of the stored record. */
+LP_IBP_INLINE bool lp_ibp_tail_ok(const uint8_t *src, uint32_t src_bytes, uint32_t align_bytes, uint32_t n_words, uint64_t n_bits, uint32_t s)
+{
+    const uint32_t size = lp_ibp_record_bytes(n_words, s, n_bits);
+    const uint32_t bits_bytes = (n_words + 7) / 8;
+    const uint32_t used = (uint32_t)(n_bits % (8 * s));
+
+    if (((size + align_bytes - 1) & ~(align_bytes - 1)) != src_bytes)
+        return false;
+    if (used > 0 && (lp_ibp_load(src + size - s, s) & (~0ull >> (64 - 8 * s + used))) != 0)
+        return false;
+    if (n_words % 8 != 0 && src[bits_bytes - 1] >> (n_words % 8) != 0)
+        return false;
+    return lp_ibp_zero(src + bits_bytes, lp_ibp_head_bytes(n_words, s) - bits_bytes) && lp_ibp_zero(src + size, src_bytes - size);
+}
+
+/* The source may be hostile, and may change while it is read: every step is checked against src_bytes. */
+LP_IBP_INLINE int lp_ibp_decode_words(const struct lp_ibp *ibp, const uint8_t *src, uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
+                                      uint32_t n_words, uint32_t s, lp_ibp_bits_fn open_gaps)
+{
+    const uint32_t head = lp_ibp_head_bytes(n_words, s);
+    const uint8_t *const string = src + head;
+    const uint64_t ones = ~0ull >> (64 - 8 * s);
+    uint64_t pos = 0, end;
+
+    if (head > src_bytes)
+        return LP_ECORRUPT;
+    end = (uint64_t)(src_bytes - head) * 8;
+    for (uint32_t j = 0; j < n_words; j++) {
+        const bool packed = (src[j / 8] >> (j % 8) & 1) != 0;
+        const uint32_t n = packed ? ibp->packed_bits[j] : 8 * s;
+
+        if (pos + n > end)
+            return LP_ECORRUPT;
+        const uint64_t bits = lp_ibp_take(string, pos, n, s);
+        lp_ibp_store(dst + (size_t)j * s, packed ? open_gaps(bits, ~ibp->mask[j] & ones) | ibp->value[j] : bits, s);
+        pos += n;
+    }
+    return lp_ibp_tail_ok(src, src_bytes, align_bytes, n_words, pos, s) ? 0 : LP_ECORRUPT;
+}
+
+LP_IBP_INLINE int lp_ibp_decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes, uint32_t align_bytes, void *dst, uint32_t n_words,
+                                lp_ibp_bits_fn open_gaps)
+{
+    if (n_words > ibp->n_words)
+        return LP_ECORRUPT;
+    if (ibp->word_bytes == 4)
+        return lp_ibp_decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, 4, open_gaps);
+    return lp_ibp_decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, 8, open_gaps);
+}
+
+/* Participation bits into dst (NULL: only counted); returns the bits of the string. */
+LP_IBP_INLINE uint64_t lp_ibp_match(const struct lp_ibp *ibp, const uint8_t *src, uint32_t n_words, uint32_t s, uint8_t *dst)
+{
+    uint64_t n_bits = 0;
+
+    for (uint32_t j = 0; j < n_words; j++) {
+        const bool packed = (lp_ibp_load(src + (size_t)j * s, s) & ibp->mask[j]) == ibp->value[j];
+
+        n_bits += packed ? ibp->packed_bits[j] : 8 * s;
+        if (dst != NULL && packed)
+            dst[j / 8] |= (uint8_t)(1u << (j % 8));
+    }
+    return n_bits;
+}
+
+LP_IBP_INLINE void lp_ibp_encode_string(const struct lp_ibp *ibp, const uint8_t *src, uint32_t n_words, uint32_t s, const uint8_t *participation,
+                                        uint8_t *string, lp_ibp_bits_fn close_gaps)
+{
+    const uint32_t w = 8 * s;
+    const uint64_t ones = ~0ull >> (64 - w);
+    uint64_t word = 0;
+    uint32_t used = 0;
+
+    for (uint32_t j = 0; j < n_words; j++) {
+        const uint64_t x = lp_ibp_load(src + (size_t)j * s, s);
+        const bool packed = (participation[j / 8] >> (j % 8) & 1) != 0;
+        const uint64_t bits = packed ? close_gaps(x, ~ibp->mask[j] & ones) : x;
+        const uint32_t n = packed ? ibp->packed_bits[j] : w, room = w - used;
+
+        if (n < room) {
+            /* In two steps: nothing to add and an empty word would shift by 64. */
+            word |= bits << (room - n - 1) << 1;
+            used += n;
+            continue;
+        }
+        used = n - room;
+        lp_ibp_store(string, word | bits >> used, s);
+        string += s;
+        word = used > 0 ? bits << (w - used) & ones : 0;
+    }
+    if (used > 0)
+        lp_ibp_store(string, word, s);
+}
+
+LP_IBP_INLINE uint32_t lp_ibp_encode_words(const struct lp_ibp *ibp, const uint8_t *src, uint32_t n_words, uint8_t *dst, uint32_t limit_bytes,
+                                           uint32_t s, lp_ibp_bits_fn close_gaps)
+{
+    const uint32_t head = lp_ibp_head_bytes(n_words, s);
+    uint32_t size;
+
+    /* The participation bits alone may pass the raw size, for which dst has room. */
+    if (head >= limit_bytes)
+        return 0;
+    memset(dst, 0, head);
+    size = lp_ibp_record_bytes(n_words, s, lp_ibp_match(ibp, src, n_words, s, dst));
+    if (size >= limit_bytes)
+        return 0;
+    lp_ibp_encode_string(ibp, src, n_words, s, dst, dst + head, close_gaps);
+    return size;
+}
+
+LP_IBP_INLINE uint32_t lp_ibp_encode(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst, uint32_t limit_bytes,
+                                     lp_ibp_bits_fn close_gaps)
+{
+    if (ibp->word_bytes == 4)
+        return lp_ibp_encode_words(ibp, src, n_words, dst, limit_bytes, 4, close_gaps);
+    return lp_ibp_encode_words(ibp, src, n_words, dst, limit_bytes, 8, close_gaps);
+}
+
+#endif
