@@ -45,7 +45,7 @@ criterion/*              tests
 sys/socket.h             base daemon client tests bench
 sys/un.h                 base daemon client tests bench
 netinet/*                daemon tests bench
-pthread.h                base proto store daemon client cli tests bench config cuda
+pthread.h                base codec/ops.c store cuda daemon client cli tests bench
 '
 
 # The public header compiles anywhere because it needs only these.
