@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements out of an open tensor file: straight, through the cast, or from a tile. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "store/load_impl.h"
+
+/* Bytes of a run of a sample. Longer for a Fortran tensor, where each run touches every column. */
+#define RUN_BYTES (UINT32_C(64) << 10)
+#define RUN_BYTES_FORTRAN (UINT32_C(1) << 20)
+
+static uint32_t file_elem_bytes(const struct lp_load_tensor *tensor)
+{
+    return lp_codec_dtype_info(tensor->file_dtype)->bytes;
+}
+
+static bool is_cast(const struct lp_load_tensor *tensor)
+{
+    return tensor->geometry.dtype != tensor->file_dtype;
+}
+
+void lp_load_cast_bf16(uint8_t *dst, const uint8_t *src, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t bits = lp_load_u32(src + 4 * i);
+        const uint32_t rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
+        const uint32_t quiet = (bits >> 16) | 0x40u;
+        const bool nan = (bits & 0x7FFFFFFFu) > 0x7F800000u;
+
+        lp_store_u16(dst + 2 * i, (uint16_t)(nan ? quiet : rounded));
+    }
+}
+
+uint8_t *lp_load_window_scratch(struct lp_load_file *file)
+{
+    if (file->window.data == NULL)
+        file->window.data = lp_mem_alloc(LP_LOAD_WINDOW_BYTES);
+    file->window.bytes = 0;
+    return file->window.data;
+}
+
+/* n elements as they are in memory to dst, cast where the tensor is. */
+static void deliver(const struct lp_load_tensor *tensor, uint8_t *dst, const uint8_t *src, size_t n)
+{
+    if (is_cast(tensor))
+        lp_load_cast_bf16(dst, src, n);
+    else
+        memcpy(dst, src, n * tensor->geometry.elem_bytes);
+}
+
+/* C order, no cast: the bytes are what is wanted. */
+static int read_straight(struct lp_load_file *file, const struct lp_load_tensor *tensor,
+                         uint64_t first, uint64_t n, uint8_t *dst, struct lp_error *err)
+{
+    const uint32_t each = tensor->geometry.elem_bytes;
+
+    return lp_load_fetch(file, tensor->file_offset + first * each, dst, (size_t)(n * each), err);
+}
+
+/* C order, through the window. */
+static int read_cast(struct lp_load_file *file, const struct lp_load_tensor *tensor, uint64_t first,
+                     uint64_t n, uint8_t *dst, struct lp_error *err)
+{
+    const uint32_t each = file_elem_bytes(tensor);
+    uint8_t *window = lp_load_window_scratch(file);
+    int rc;
+
+    if (window == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for a window of %u bytes",
+                            LP_LOAD_WINDOW_BYTES);
+    while (n > 0) {
+        const size_t now = (size_t)LP_MIN(n, LP_LOAD_WINDOW_BYTES / each);
+
+        LP_TRY(rc, lp_load_fetch(file, tensor->file_offset + first * each, window, now * each, err));
+        deliver(tensor, dst, window, now);
+        dst += now * tensor->geometry.elem_bytes;
+        first += now;
+        n -= now;
+    }
+    return 0;
+}
+
+/* Fortran order: tile by tile. */
+static int read_tiled(struct lp_load_file *file, uint32_t i, uint64_t first, uint64_t n,
+                      uint8_t *dst, struct lp_error *err)
+{
+    const struct lp_load_tensor *tensor = &file->tensors[i];
+    const struct lp_load_tile *tile = &file->tile;
+    int rc;
+
+    while (n > 0) {
+        if (tile->n_elements == 0 || tile->tensor != i || first < tile->first_element ||
+            first - tile->first_element >= tile->n_elements)
+            LP_TRY(rc, lp_load_tile_fill(file, i, first, n, err));
+        const uint64_t skip = first - tile->first_element;
+        const size_t now = (size_t)LP_MIN(n, tile->n_elements - skip);
+
+        deliver(tensor, dst, tile->data + skip * file_elem_bytes(tensor), now);
+        dst += now * tensor->geometry.elem_bytes;
+        first += now;
+        n -= now;
+    }
+    return 0;
+}
+
+static int read_any(struct lp_load_file *file, uint32_t i, uint64_t first, uint64_t n, uint8_t *dst,
+                    struct lp_error *err)
+{
+    const struct lp_load_tensor *tensor = &file->tensors[i];
+
+    if (tensor->fortran_order)
+        return read_tiled(file, i, first, n, dst, err);
+    if (is_cast(tensor))
+        return read_cast(file, tensor, first, n, dst, err);
+    return read_straight(file, tensor, first, n, dst, err);
+}
+
+int lp_load_read(struct lp_load_file *file, uint32_t i, uint64_t first_element, uint64_t n_elements,
+                 void *dst, struct lp_error *err)
+{
+    int rc;
+
+    if (i >= file->n_tensors)
+        return lp_error_set(err, LP_ERANGE, "%s: tensor %u of %u", file->label, i,
+                            file->n_tensors);
+    const struct lp_load_tensor *tensor = &file->tensors[i];
+    const uint64_t all = tensor->geometry.n_elements;
+    if (first_element > all || n_elements > all - first_element)
+        return lp_error_set(err, LP_ERANGE, "%s: tensor '%.*s' has %llu elements", file->label,
+                            LP_LOAD_NAME_SHOWN, tensor->name, (unsigned long long)all);
+    rc = read_any(file, i, first_element, n_elements, dst, err);
+    if (rc < 0)
+        return lp_error_wrap(err, rc, "%s: tensor '%.*s'", file->label, LP_LOAD_NAME_SHOWN,
+                             tensor->name);
+    return 0;
+}
+
+/* The runs of a sample: n_runs of run_records each. One run, of everything, for a small tensor. */
+struct sample {
+    bool whole;
+    uint32_t record_elements;
+    uint64_t run_records, n_runs;
+    uint64_t records; /* whole ones in the tensor */
+};
+
+static struct sample sample_plan(const struct lp_load_tensor *tensor, uint32_t record_elements,
+                                 uint64_t limit_bytes)
+{
+    const struct lp_geometry *g = &tensor->geometry;
+    const uint64_t limit = limit_bytes / g->elem_bytes;
+    struct sample s = {.whole = g->n_elements <= limit, .record_elements = record_elements};
+
+    if (record_elements == 0 || record_elements > g->n_elements)
+        s.whole = true;
+    if (s.whole)
+        return s;
+    const uint64_t run_bytes = tensor->fortran_order ? RUN_BYTES_FORTRAN : RUN_BYTES;
+    const uint64_t run_elements = LP_MIN(run_bytes / g->elem_bytes, limit);
+    s.records = g->n_elements / record_elements;
+    s.run_records = LP_MAX(run_elements / record_elements, 1);
+    s.n_runs = LP_MAX(limit / (s.run_records * record_elements), 1);
+    return s;
+}
+
+static uint64_t sample_elements(const struct lp_load_tensor *tensor, const struct sample *s)
+{
+    return s->whole ? tensor->geometry.n_elements
+                    : s->n_runs * s->run_records * s->record_elements;
+}
+
+uint64_t lp_load_sample_elements(const struct lp_load_file *file, uint32_t i,
+                                 uint32_t record_elements, uint64_t limit_bytes)
+{
+    const struct lp_load_tensor *tensor = &file->tensors[i];
+    const struct sample s = sample_plan(tensor, record_elements, limit_bytes);
+
+    return sample_elements(tensor, &s);
+}
+
+/* The record where run k of a sample begins: the first run at the start, the last one at the end.
+ * k * spread / (n - 1) would overflow; quotient and remainder do not, as n and k are small. */
+static uint64_t sample_run_record(const struct sample *s, uint64_t k)
+{
+    if (s->n_runs == 1)
+        return (s->records - s->run_records) / 2;
+    const uint64_t spread = s->records - s->run_records, steps = s->n_runs - 1;
+    return k * (spread / steps) + k * (spread % steps) / steps;
+}
+
+int lp_load_sample(struct lp_load_file *file, uint32_t i, uint32_t record_elements,
+                   uint64_t limit_bytes, void *dst, struct lp_error *err)
+{
+    const struct lp_load_tensor *tensor = &file->tensors[i];
+    const struct sample s = sample_plan(tensor, record_elements, limit_bytes);
+    uint8_t *at = dst;
+    int rc;
+
+    if (s.whole)
+        return lp_load_read(file, i, 0, tensor->geometry.n_elements, dst, err);
+    const uint64_t run_elements = s.run_records * s.record_elements;
+    for (uint64_t k = 0; k < s.n_runs; k++) {
+        const uint64_t first = sample_run_record(&s, k) * s.record_elements;
+
+        LP_TRY(rc, lp_load_read(file, i, first, run_elements, at, err));
+        at += run_elements * tensor->geometry.elem_bytes;
+    }
+    return 0;
+}
