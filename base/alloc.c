@@ -2,10 +2,10 @@
 /* The heap behind one fault site. */
 #include "base/alloc.h"
 
+#include "base/fault.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/fault.h"
 
 /* malloc(0) may be NULL, which would read as failure. */
 static size_t at_least_one(size_t bytes)

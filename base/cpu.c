@@ -2,12 +2,12 @@
 /* CPU tiers by the compiler's own probe, which also asks whether the kernel saves the registers. */
 #include "base/cpu.h"
 
+#include "base/atomic.h"
+#include "base/bytes.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/atomic.h"
-#include "base/bytes.h"
 
 /* Strongest first. */
 static const struct {

@@ -3,9 +3,9 @@
 #ifndef LP_BASE_CPU_H
 #define LP_BASE_CPU_H
 
-#include <stdint.h>
-
 #include "base/error.h"
+
+#include <stdint.h>
 
 #define LP_CPU_AVX2 (UINT32_C(1) << 0)   /* AVX2, BMI, BMI2, POPCNT */
 #define LP_CPU_AVX512 (UINT32_C(1) << 1) /* that and F, BW, VL, DQ, VBMI, VBMI2, BITALG */

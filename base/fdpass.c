@@ -2,13 +2,13 @@
 /* SCM_RIGHTS with nothing left behind. Source: unix(7), cmsg(3). */
 #include "base/fdpass.h"
 
+#include "base/sys.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-
-#include "base/sys.h"
 
 /* Room for exactly LP_FDPASS_MAX descriptors, aligned as its header wants. */
 union control {

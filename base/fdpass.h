@@ -6,9 +6,9 @@
 #ifndef LP_BASE_FDPASS_H
 #define LP_BASE_FDPASS_H
 
-#include <stddef.h>
-
 #include "base/error.h"
+
+#include <stddef.h>
 
 #define LP_FDPASS_MAX 32 /* descriptors in one send; well below the kernel's 253 */
 

@@ -3,9 +3,9 @@
  * Correction Problem", 1974. */
 #include "base/nearest.h"
 
-#include <string.h>
-
 #include "base/bytes.h"
+
+#include <string.h>
 
 #define NEAREST_BYTES_MAX 64
 

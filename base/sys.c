@@ -2,13 +2,13 @@
 /* Each system call with the failure that a test may ask for. */
 #include "base/sys.h"
 
+#include "base/fault.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include "base/fault.h"
 
 /* True, with errno set, when a test wants this call to fail. */
 static bool fails(enum lp_fault_site site, int errnum)

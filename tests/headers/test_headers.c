@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <criterion/criterion.h>
-
 #include "base/error.h"
 #include "tests/headers/abi_facts.h"
+
+#include <criterion/criterion.h>
 
 /* The public header, as C11 and as C++17, lays struct lp_error out as the library does. */
 Test(headers, struct_lp_error_is_the_same_everywhere)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/fault_loop.h"
 
+#include "base/atomic.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "base/atomic.h"
 
 #define ROUNDS_MAX 10000
 

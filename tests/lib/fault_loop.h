@@ -19,10 +19,10 @@
 #ifndef LP_TESTS_FAULT_LOOP_H
 #define LP_TESTS_FAULT_LOOP_H
 
+#include "base/fault.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "base/fault.h"
 
 /* One armed fault; it must live until it is disarmed. */
 struct fault_loop {

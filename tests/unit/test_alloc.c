@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
-
-#include <criterion/criterion.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "tests/lib/fault_loop.h"
 #include "tests/lib/leak.h"
+
+#include <criterion/criterion.h>
+
+#include <stdint.h>
+#include <string.h>
 
 /* A size of 0 must not look like a failure. */
 Test(base_alloc, zero_bytes_are_a_valid_pointer)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/atomic.h"
 #include "base/bytes.h"
 
 #include <criterion/criterion.h>
-
-#include "base/atomic.h"
 
 /* The least significant byte comes first, at any address. */
 Test(base_bytes, loads_and_stores_are_little_endian)

@@ -2,6 +2,7 @@
 #include "base/cpu.h"
 
 #include <criterion/criterion.h>
+
 #include <stdlib.h>
 
 #define ALL_TIERS (LP_CPU_AVX2 | LP_CPU_AVX512 | LP_CPU_NEON)

@@ -2,6 +2,7 @@
 #include "base/error.h"
 
 #include <criterion/criterion.h>
+
 #include <errno.h>
 #include <string.h>
 

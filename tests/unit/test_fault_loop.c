@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
 #include "tests/lib/fault_loop.h"
+#include "tests/lib/leak.h"
 
 #include <criterion/criterion.h>
-
-#include "base/alloc.h"
-#include "tests/lib/leak.h"
 
 /* Two allocations that are both needed. */
 static int make_pair(void **ret_a, void **ret_b)

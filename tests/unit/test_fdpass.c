@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/fdpass.h"
+#include "base/sys.h"
+#include "tests/lib/fault_loop.h"
 
 #include <criterion/criterion.h>
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -10,9 +13,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/sys.h"
-#include "tests/lib/fault_loop.h"
 
 static int ends[2];
 

@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include <criterion/criterion.h>
+
 #include <stdio.h>
 #include <string.h>
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
 #include "base/sys.h"
+#include "tests/lib/fault_loop.h"
+#include "tests/lib/tmpdir.h"
 
 #include <criterion/criterion.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include "base/clock.h"
-#include "tests/lib/fault_loop.h"
-#include "tests/lib/tmpdir.h"
 
 /* Files are opened CLOEXEC; the whole range is written and read back, and the end is seen. */
 Test(base_sys, reads_and_writes_whole_ranges)
