@@ -39,16 +39,22 @@ static size_t text_room(const struct lp_error *err)
     return err->struct_size > head ? err->struct_size - head : 0;
 }
 
+/* Copy text into room bytes, cut where it does not fit, always ended by 0. */
+static void copy_cut(char *to, size_t room, const char *text)
+{
+    const size_t length = strlen(text);
+    const size_t kept = length < room ? length : room - 1;
+
+    memcpy(to, text, kept);
+    to[kept] = '\0';
+}
+
 static void text_store(struct lp_error *err, const char *text)
 {
     const size_t room = text_room(err);
-    const size_t length = strlen(text);
 
-    if (room == 0)
-        return;
-    const size_t kept = length < room ? length : room - 1;
-    memcpy(err->text, text, kept);
-    err->text[kept] = '\0';
+    if (room > 0)
+        copy_cut(err->text, room, text);
 }
 
 /* Sentences are made in a local buffer first: their arguments may point into err->text. */
@@ -63,7 +69,10 @@ static void text_append(char *buffer, size_t room, const char *tail)
 {
     const size_t used = strlen(buffer);
 
-    (void)snprintf(buffer + used, room - used, "%s%s", used > 0 ? ": " : "", tail);
+    if (used > 0)
+        copy_cut(buffer + used, room - used, ": ");
+    const size_t now = strlen(buffer);
+    copy_cut(buffer + now, room - now, tail);
 }
 
 int lp_error_set(struct lp_error *err, int code, const char *fmt, ...)
