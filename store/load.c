@@ -2,17 +2,17 @@
 /* Opening tensor files: which kind it is, what it holds, and the end of a handle. */
 #include "store/load.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/sys.h"
 #include "codec/lpk.h"
 #include "store/load_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 /* First bytes of files that people hand in by mistake, and what to tell them. */
 struct stranger {

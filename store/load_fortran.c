@@ -5,11 +5,11 @@
  * range of the next one (the axis), all of those behind it. Its elements are walked in the order
  * of the file, so reads go forward: for each combination of the trailing indices, a run along the
  * axis. Columns that lie close together in the file come in one read of a whole window. */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "store/load_impl.h"
+
+#include <string.h>
 
 #define GAP_BYTES 4096u     /* up to here reading through a gap is cheaper than another call */
 #define STRIDE_BYTES 16384u /* from here on each element of a run is read alone */
@@ -19,15 +19,15 @@ struct box {
     uint64_t file_offset; /* of the tensor */
     uint32_t each;        /* bytes of an element in the file */
     uint32_t axis;
-    uint64_t first;                            /* row-major number of its first element */
-    uint64_t along;                            /* length along the axis */
-    uint64_t trailing;                         /* elements behind the axis, for each step on it */
-    uint64_t file_stride[LP_FORMAT_DIMS_MAX];  /* in elements */
-    uint64_t tile_stride[LP_FORMAT_DIMS_MAX];  /* in elements; from the axis on */
-    uint64_t start;                            /* element in the file where the box begins */
-    uint64_t end_offset;                       /* byte in the file behind its last element */
-    bool alone;                                /* a run's elements lie far apart */
-    bool dense;                                /* runs lie close together */
+    uint64_t first;                           /* row-major number of its first element */
+    uint64_t along;                           /* length along the axis */
+    uint64_t trailing;                        /* elements behind the axis, for each step on it */
+    uint64_t file_stride[LP_FORMAT_DIMS_MAX]; /* in elements */
+    uint64_t tile_stride[LP_FORMAT_DIMS_MAX]; /* in elements; from the axis on */
+    uint64_t start;                           /* element in the file where the box begins */
+    uint64_t end_offset;                      /* byte in the file behind its last element */
+    bool alone;                               /* a run's elements lie far apart */
+    bool dense;                               /* runs lie close together */
 };
 
 /* The first axis behind which a tile has room for everything. */
@@ -95,7 +95,8 @@ static void box_extent(struct box *box)
     box->dense = !box->alone && gap <= GAP_BYTES / box->each;
 }
 
-/* room: elements that a tile holds. wanted_end: row-major number behind the last one of interest. */
+/* room: elements that a tile holds. wanted_end: row-major number behind the last one of interest.
+ */
 static void box_init(struct box *box, const struct lp_load_tensor *tensor, uint64_t first,
                      uint64_t wanted_end, uint64_t room)
 {

@@ -7,14 +7,14 @@
  *
  * The literal is read by a parser of just that dict: nothing is evaluated, nothing else accepted.
  * Source: numpy's NEP 1. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "store/load_impl.h"
 
-#define MAGIC_BYTES 8 /* with the two bytes of the version */
+#include <stdio.h>
+#include <string.h>
+
+#define MAGIC_BYTES 8    /* with the two bytes of the version */
 #define DIMS_SEEN_MAX 32 /* numpy's own limit for long; more than our 8, to name the number */
 
 /* The header's text; base is where it begins in the file, so that errors name the file's byte. */

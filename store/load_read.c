@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements out of an open tensor file: straight, through the cast, or from a tile. */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "store/load_impl.h"
+
+#include <string.h>
 
 /* Bytes of a run of a sample. Longer for a Fortran tensor, where each run touches every column. */
 #define RUN_BYTES (UINT32_C(64) << 10)
@@ -72,7 +72,8 @@ static int read_cast(struct lp_load_file *file, const struct lp_load_tensor *ten
     while (n > 0) {
         const size_t now = (size_t)LP_MIN(n, LP_LOAD_WINDOW_BYTES / each);
 
-        LP_TRY(rc, lp_load_fetch(file, tensor->file_offset + first * each, window, now * each, err));
+        LP_TRY(rc,
+               lp_load_fetch(file, tensor->file_offset + first * each, window, now * each, err));
         deliver(tensor, dst, window, now);
         dst += now * tensor->geometry.elem_bytes;
         first += now;
@@ -122,8 +123,7 @@ int lp_load_read(struct lp_load_file *file, uint32_t i, uint64_t first_element, 
     int rc;
 
     if (i >= file->n_tensors)
-        return lp_error_set(err, LP_ERANGE, "%s: tensor %u of %u", file->label, i,
-                            file->n_tensors);
+        return lp_error_set(err, LP_ERANGE, "%s: tensor %u of %u", file->label, i, file->n_tensors);
     const struct lp_load_tensor *tensor = &file->tensors[i];
     const uint64_t all = tensor->geometry.n_elements;
     if (first_element > all || n_elements > all - first_element)
@@ -165,8 +165,7 @@ static struct sample sample_plan(const struct lp_load_tensor *tensor, uint32_t r
 
 static uint64_t sample_elements(const struct lp_load_tensor *tensor, const struct sample *s)
 {
-    return s->whole ? tensor->geometry.n_elements
-                    : s->n_runs * s->run_records * s->record_elements;
+    return s->whole ? tensor->geometry.n_elements : s->n_runs * s->run_records * s->record_elements;
 }
 
 uint64_t lp_load_sample_elements(const struct lp_load_file *file, uint32_t i,

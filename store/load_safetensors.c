@@ -8,21 +8,22 @@
  * begin at any address. The text is scanned for depth and number of values before jansson makes
  * a tree of it, so that a small file cannot ask for much memory.
  * Source: the safetensors format description. */
-#include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "store/load_impl.h"
+
+#include <jansson.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define LENGTH_BYTES 8u
 #define DEPTH_MAX 3u /* header, tensor, list */
 
 /* A tensor on its way from the JSON to the file's list. */
 struct entry {
-    const char *name; /* borrows from the JSON */
+    const char *name;            /* borrows from the JSON */
     uint32_t dtype, ndim, place; /* place: in the header's order */
     uint64_t dims[LP_FORMAT_DIMS_MAX];
     uint64_t begin, end;
@@ -32,14 +33,29 @@ static const struct {
     const char *name;
     uint32_t dtype; /* 0: known to the format, not to us */
 } dtype_rows[] = {
-    {"F64", LP_DTYPE_F64},         {"F32", LP_DTYPE_F32},         {"F16", LP_DTYPE_F16},
-    {"BF16", LP_DTYPE_BF16},       {"F8_E4M3", LP_DTYPE_F8_E4M3}, {"F8_E5M2", LP_DTYPE_F8_E5M2},
-    {"I8", LP_DTYPE_I8},           {"U8", LP_DTYPE_U8},           {"I16", LP_DTYPE_I16},
-    {"U16", LP_DTYPE_U16},         {"I32", LP_DTYPE_I32},         {"U32", LP_DTYPE_U32},
-    {"I64", LP_DTYPE_I64},         {"U64", LP_DTYPE_U64},         {"BOOL", LP_DTYPE_BOOL},
-    {"F4", 0},                     {"F6_E2M3", 0},                {"F6_E3M2", 0},
-    {"F8_E8M0", 0},                {"F8_E4M3FNUZ", 0},            {"F8_E5M2FNUZ", 0},
-    {"C64", 0},                    {"C128", 0},
+    {"F64", LP_DTYPE_F64},
+    {"F32", LP_DTYPE_F32},
+    {"F16", LP_DTYPE_F16},
+    {"BF16", LP_DTYPE_BF16},
+    {"F8_E4M3", LP_DTYPE_F8_E4M3},
+    {"F8_E5M2", LP_DTYPE_F8_E5M2},
+    {"I8", LP_DTYPE_I8},
+    {"U8", LP_DTYPE_U8},
+    {"I16", LP_DTYPE_I16},
+    {"U16", LP_DTYPE_U16},
+    {"I32", LP_DTYPE_I32},
+    {"U32", LP_DTYPE_U32},
+    {"I64", LP_DTYPE_I64},
+    {"U64", LP_DTYPE_U64},
+    {"BOOL", LP_DTYPE_BOOL},
+    {"F4", 0},
+    {"F6_E2M3", 0},
+    {"F6_E3M2", 0},
+    {"F8_E8M0", 0},
+    {"F8_E4M3FNUZ", 0},
+    {"F8_E5M2FNUZ", 0},
+    {"C64", 0},
+    {"C128", 0},
 };
 
 /* Walk over a string that begins at text[at]; returns where it ends, or size. */
@@ -52,7 +68,8 @@ static size_t scan_string(const char *text, size_t size, size_t at)
     return at;
 }
 
-/* Depth and number of values, before any tree is made. Not a check of the JSON: jansson does that. */
+/* Depth and number of values, before any tree is made. Not a check of the JSON: jansson does that.
+ */
 static int header_scan(const char *text, size_t size, struct lp_error *err)
 {
     uint32_t depth = 0, values = 0;
@@ -94,10 +111,9 @@ static int header_length(const struct lp_load_file *file, size_t *ret_bytes, str
                             "safetensors header length, byte 0: %llu bytes; at most %u",
                             (unsigned long long)bytes, LP_LOAD_SAFETENSORS_HEADER_MAX);
     if (bytes < 2 || bytes > file->bytes - LENGTH_BYTES)
-        return lp_error_set(err, LP_ECORRUPT,
-                            "safetensors header length, byte 0: %llu bytes, but %llu follow",
-                            (unsigned long long)bytes,
-                            (unsigned long long)(file->bytes - LENGTH_BYTES));
+        return lp_error_set(
+            err, LP_ECORRUPT, "safetensors header length, byte 0: %llu bytes, but %llu follow",
+            (unsigned long long)bytes, (unsigned long long)(file->bytes - LENGTH_BYTES));
     *ret_bytes = (size_t)bytes;
     return 0;
 }
@@ -151,7 +167,8 @@ static int metadata_check(const json_t *metadata, struct lp_error *err)
     if (!json_is_object(metadata))
         return lp_error_set(err, LP_ECORRUPT, "key '__metadata__': not an object");
     /* jansson walks objects through a pointer that is not const; nothing is changed. */
-    json_object_foreach((json_t *)(uintptr_t)metadata, key, value) {
+    json_object_foreach((json_t *)(uintptr_t)metadata, key, value)
+    {
         if (!json_is_string(value))
             return lp_error_set(err, LP_ECORRUPT, "key '__metadata__': '%.64s' is no string", key);
     }
@@ -252,7 +269,8 @@ static int entries_read(json_t *root, struct entry *entries, uint32_t *ret_n, st
     uint32_t n = 0;
     int rc;
 
-    json_object_foreach(root, name, value) {
+    json_object_foreach(root, name, value)
+    {
         if (strcmp(name, "__metadata__") == 0) {
             LP_TRY(rc, metadata_check(value, err));
             continue;
@@ -298,8 +316,8 @@ static int entry_place(struct lp_load_file *file, const struct entry *entry, uin
 {
     int rc;
 
-    rc = lp_load_tensor_init(file, tensor, entry->name, entry->dtype, entry->ndim, entry->dims,
-                             err);
+    rc =
+        lp_load_tensor_init(file, tensor, entry->name, entry->dtype, entry->ndim, entry->dims, err);
     if (rc < 0)
         return rc == LP_ESIZE ? lp_error_wrap(err, LP_ECORRUPT, "key 'shape'") : rc;
     if (entry->end - entry->begin != tensor->file_bytes)
@@ -332,8 +350,7 @@ static int entries_place(struct lp_load_file *file, struct entry *entries, uint3
     }
     if (at != data_bytes)
         return lp_error_set(err, LP_ECORRUPT, "%llu bytes from byte %llu on belong to no tensor",
-                            (unsigned long long)(data_bytes - at),
-                            (unsigned long long)(base + at));
+                            (unsigned long long)(data_bytes - at), (unsigned long long)(base + at));
     return 0;
 }
 

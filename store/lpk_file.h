@@ -12,17 +12,17 @@
 #ifndef LP_STORE_LPK_FILE_H
 #define LP_STORE_LPK_FILE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/error.h"
 #include "base/progress.h"
 #include "codec/plan.h"
 #include "codec/view.h"
 #include "store/load.h"
 
-#define LP_LPK_BUFFER_BYTES (UINT32_C(4) << 20)  /* of elements, and of records, under way */
-#define LP_LPK_WINDOW_BYTES (UINT32_C(8) << 20)  /* of stored records in memory when streaming */
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LP_LPK_BUFFER_BYTES (UINT32_C(4) << 20) /* of elements, and of records, under way */
+#define LP_LPK_WINDOW_BYTES (UINT32_C(8) << 20) /* of stored records in memory when streaming */
 
 /* --- writing --------------------------------------------------------------------------------- */
 
@@ -30,12 +30,12 @@
 struct lp_lpk_info {
     const char *name;
     struct lp_geometry geometry;
-    uint32_t codec, layout;      /* enum lp_codec_id, enum lp_layout */
+    uint32_t codec, layout; /* enum lp_codec_id, enum lp_layout */
     uint32_t record_elements;
     uint64_t n_records, raw_records;
     uint64_t payload_bytes, stored_bytes, wire_bytes; /* docs/FORMAT.md, section 6 */
     uint64_t file_offset, file_bytes;                 /* the table in the file, header included */
-    char reason[96];             /* why this codec; empty when read from a file */
+    char reason[96]; /* why this codec; empty when read from a file */
 };
 
 struct lp_lpk_writer;

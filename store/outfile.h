@@ -8,11 +8,11 @@
 #ifndef LP_STORE_OUTFILE_H
 #define LP_STORE_OUTFILE_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/error.h"
 
 struct lp_outfile {
     char *target; /* owned; symbolic links followed */

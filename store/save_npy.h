@@ -5,12 +5,12 @@
 #ifndef LP_STORE_SAVE_NPY_H
 #define LP_STORE_SAVE_NPY_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/error.h"
 #include "codec/shape.h"
 #include "store/outfile.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 struct lp_save_npy {
     struct lp_outfile file;
