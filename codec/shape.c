@@ -44,6 +44,38 @@ uint32_t lp_codec_dtype_by_name(const char *name)
     return 0;
 }
 
+static const char *const codec_names[LP_CODEC_END] = {
+    [LP_CODEC_AUTO] = "auto", [LP_CODEC_RAW] = "raw", [LP_CODEC_IBP] = "ibp", [LP_CODEC_LANE] = "lane"};
+static const char *const layout_names[LP_LAYOUT_END] = {[LP_LAYOUT_PACKED] = "packed", [LP_LAYOUT_SLOTTED] = "slotted"};
+
+static int find_name(const char *const *names, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (names[i] != NULL && strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+const char *lp_codec_id_name(uint32_t codec)
+{
+    return codec < LP_CODEC_END ? codec_names[codec] : NULL;
+}
+
+int lp_codec_id_by_name(const char *name)
+{
+    return find_name(codec_names, LP_CODEC_END, name);
+}
+
+const char *lp_codec_layout_name(uint32_t layout)
+{
+    return layout < LP_LAYOUT_END ? layout_names[layout] : NULL;
+}
+
+int lp_codec_layout_by_name(const char *name)
+{
+    return find_name(layout_names, LP_LAYOUT_END, name);
+}
+
 /* The product of n dims, 1 for none. Zero wins over an overflow: such a tensor has no elements. */
 static bool product(const uint64_t *dims, uint32_t n, uint64_t *ret)
 {

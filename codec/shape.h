@@ -22,6 +22,12 @@ const struct lp_dtype_info *lp_codec_dtype_info(uint32_t dtype);
 /* The dtype called name ("bf16"), or 0. */
 uint32_t lp_codec_dtype_by_name(const char *name);
 
+/* "lane", "packed": names of enum lp_codec_id and enum lp_layout, "auto" among the codecs. Static; NULL for a number without one. By name: the number, or -1. */
+const char *lp_codec_id_name(uint32_t codec);
+int lp_codec_id_by_name(const char *name);
+const char *lp_codec_layout_name(uint32_t layout);
+int lp_codec_layout_by_name(const char *name);
+
 /* Shape of a dense row-major tensor, and what follows from it. */
 struct lp_geometry {
     uint32_t dtype, ndim;
