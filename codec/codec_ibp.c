@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Masks of codec ibp: learned, written, read; and the scalar tier of its records. The rule's comparisons mix float and double on purpose: the published
- * masks come out of exactly these (codecs.md, section 2). */
+/* Masks of codec ibp: learned, written, read; and the scalar tier of its records. The rule's
+ * comparisons mix float and double on purpose: the published masks come out of exactly these
+ * (codecs.md, section 2). */
 #include "codec/codec_ibp.h"
 
 #include <string.h>
@@ -12,7 +13,8 @@
 #define SWEEP_STEP 0.05f
 #define BYTE_COUNTER_MAX 255u /* rows after which byte-wide counters must be emptied */
 
-int lp_codec_ibp_init(struct lp_ibp *ret_ibp, uint32_t word_bytes, uint32_t n_words, struct lp_error *err)
+int lp_codec_ibp_init(struct lp_ibp *ret_ibp, uint32_t word_bytes, uint32_t n_words,
+                      struct lp_error *err)
 {
     struct lp_ibp ibp = {.word_bytes = word_bytes, .n_words = n_words};
 
@@ -39,10 +41,12 @@ void lp_codec_ibp_fini(struct lp_ibp *ibp)
 static void count_packed_bits(struct lp_ibp *ibp)
 {
     for (uint32_t j = 0; j < ibp->n_words; j++)
-        ibp->packed_bits[j] = (uint8_t)(8 * ibp->word_bytes - (uint32_t)__builtin_popcountll(ibp->mask[j]));
+        ibp->packed_bits[j] =
+            (uint8_t)(8 * ibp->word_bytes - (uint32_t)__builtin_popcountll(ibp->mask[j]));
 }
 
-int lp_codec_ibp_set_masks(struct lp_ibp *ibp, const uint64_t *mask, const uint64_t *value, struct lp_error *err)
+int lp_codec_ibp_set_masks(struct lp_ibp *ibp, const uint64_t *mask, const uint64_t *value,
+                           struct lp_error *err)
 {
     const uint64_t ones = ~0ull >> (64 - 8 * ibp->word_bytes);
 
@@ -63,8 +67,10 @@ static inline uint64_t spread_bits(uint8_t v)
     return (each + 0x7f7f7f7f7f7f7f7full) >> 7 & 0x0101010101010101ull;
 }
 
-/* counts[8 * p + b]: records in which bit b of byte p is set. narrow: record_bytes words of eight byte counters, emptied before they overflow. */
-static void count_bits(const uint8_t *sample, uint64_t n_records, uint32_t record_bytes, uint64_t *narrow, uint64_t *counts)
+/* counts[8 * p + b]: records in which bit b of byte p is set. narrow: record_bytes words of eight
+ * byte counters, emptied before they overflow. */
+static void count_bits(const uint8_t *sample, uint64_t n_records, uint32_t record_bytes,
+                       uint64_t *narrow, uint64_t *counts)
 {
     memset(counts, 0, (size_t)record_bytes * 8 * sizeof(*counts));
     for (uint64_t first = 0; first < n_records; first += BYTE_COUNTER_MAX) {
@@ -80,8 +86,10 @@ static void count_bits(const uint8_t *sample, uint64_t n_records, uint32_t recor
     }
 }
 
-/* The rule: a bit set in more than T of the records is masked as one, one set in fewer than 1 - T as zero. */
-static void make_masks(struct lp_ibp *ibp, const uint64_t *counts, uint64_t n_records, float threshold)
+/* The rule: a bit set in more than T of the records is masked as one, one set in fewer than 1 - T
+ * as zero. */
+static void make_masks(struct lp_ibp *ibp, const uint64_t *counts, uint64_t n_records,
+                       float threshold)
 {
     const uint32_t w = 8 * ibp->word_bytes;
     const float ones_above = (float)n_records * threshold;
@@ -114,7 +122,8 @@ static uint64_t score(const struct lp_ibp *ibp, const uint8_t *sample, uint64_t 
 
     for (uint64_t r = 0; r < n_records; r++) {
         const uint8_t *const record = sample + r * n * s;
-        const uint64_t bits = n + (s == 4 ? lp_ibp_match(ibp, record, n, 4, NULL) : lp_ibp_match(ibp, record, n, 8, NULL));
+        const uint64_t bits = n + (s == 4 ? lp_ibp_match(ibp, record, n, 4, NULL)
+                                          : lp_ibp_match(ibp, record, n, 8, NULL));
 
         saved += bits < raw_bits ? raw_bits - bits : 0;
     }
@@ -152,22 +161,26 @@ static uint64_t average_words(const struct lp_ibp *ibp, uint64_t n_records, uint
     return saved == 0 ? 0 : (uint64_t)(ibp->n_words * (raw_bits - saved) / raw_bits) + 1;
 }
 
-/* Try each threshold; the first of equal scores stays. previous and trial alternate, so that a threshold that changes no mask costs no pass. */
-static void sweep(struct lp_ibp *best, struct lp_ibp *trial, const uint64_t *counts, const uint8_t *sample, uint64_t n_records,
-                  float threshold, struct lp_ibp_report *report)
+/* Try each threshold; the first of equal scores stays. previous and trial alternate, so that a
+ * threshold that changes no mask costs no pass. */
+static void sweep(struct lp_ibp *best, struct lp_ibp *trial, const uint64_t *counts,
+                  const uint8_t *sample, uint64_t n_records, float threshold,
+                  struct lp_ibp_report *report)
 {
     uint64_t best_saved = 0;
     uint64_t saved = 0, masked = 0;
     float t = threshold > 0 ? threshold : SWEEP_FIRST;
 
-    for (uint32_t i = 0; i < LP_IBP_TRIALS_MAX && (i == 0 || threshold == 0); i++, t += SWEEP_STEP) {
+    for (uint32_t i = 0; i < LP_IBP_TRIALS_MAX && (i == 0 || threshold == 0);
+         i++, t += SWEEP_STEP) {
         make_masks(trial, counts, n_records, t);
         trial->threshold_bits = float_bits(t);
         /* A higher threshold masks a subset of the bits, so an equal number means equal masks. */
         if (i == 0 || mask_bits(trial) != masked)
             saved = score(trial, sample, n_records);
         masked = mask_bits(trial);
-        report->trial[report->n_trials++] = (struct lp_ibp_trial){trial->threshold_bits, masked, saved};
+        report->trial[report->n_trials++] =
+            (struct lp_ibp_trial){trial->threshold_bits, masked, saved};
         if (saved > best_saved) {
             best_saved = saved;
             copy_masks(best, trial);
@@ -176,8 +189,9 @@ static void sweep(struct lp_ibp *best, struct lp_ibp *trial, const uint64_t *cou
     report->average_words = average_words(best, n_records, best_saved);
 }
 
-int lp_codec_ibp_learn(struct lp_ibp *ret_ibp, uint32_t word_bytes, const void *sample, uint64_t n_records, uint32_t record_bytes,
-                       float threshold, struct lp_ibp_report *ret_report, struct lp_error *err)
+int lp_codec_ibp_learn(struct lp_ibp *ret_ibp, uint32_t word_bytes, const void *sample,
+                       uint64_t n_records, uint32_t record_bytes, float threshold,
+                       struct lp_ibp_report *ret_report, struct lp_error *err)
 {
     struct lp_ibp best = {0}, trial = {0};
     struct lp_ibp_report report = {0};
@@ -185,15 +199,19 @@ int lp_codec_ibp_learn(struct lp_ibp *ret_ibp, uint32_t word_bytes, const void *
     int rc;
 
     if ((word_bytes != 4 && word_bytes != 8) || record_bytes == 0 || record_bytes % word_bytes != 0)
-        return lp_error_set(err, LP_EINVAL, "records of %u bytes are no ibp words of %u", record_bytes, word_bytes);
+        return lp_error_set(err, LP_EINVAL, "records of %u bytes are no ibp words of %u",
+                            record_bytes, word_bytes);
     if (!(threshold >= 0 && threshold <= 1))
         return lp_error_set(err, LP_EINVAL, "ibp threshold %g is not in 0 .. 1", (double)threshold);
     /* Per byte of a record eight 64-bit counters, and one word of eight narrow ones. */
     counts = lp_mem_alloc_array(record_bytes, 9 * sizeof(*counts));
     if (counts == NULL)
-        return lp_error_set(err, LP_ENOMEM, "no memory to count the bits of records of %u bytes", record_bytes);
-    LP_TRY_GOTO(rc, lp_codec_ibp_init(&best, word_bytes, record_bytes / word_bytes, err), free_counts);
-    LP_TRY_GOTO(rc, lp_codec_ibp_init(&trial, word_bytes, record_bytes / word_bytes, err), free_best);
+        return lp_error_set(err, LP_ENOMEM, "no memory to count the bits of records of %u bytes",
+                            record_bytes);
+    LP_TRY_GOTO(rc, lp_codec_ibp_init(&best, word_bytes, record_bytes / word_bytes, err),
+                free_counts);
+    LP_TRY_GOTO(rc, lp_codec_ibp_init(&trial, word_bytes, record_bytes / word_bytes, err),
+                free_best);
     count_bits(sample, n_records, record_bytes, counts + (size_t)record_bytes * 8, counts);
     sweep(&best, &trial, counts, sample, n_records, threshold, &report);
     *ret_ibp = best;
@@ -231,25 +249,30 @@ void lp_codec_ibp_meta_emit(const struct lp_ibp *ibp, void *dst)
 }
 
 /* The fixed part. */
-static int parse_fixed(const uint8_t *p, uint32_t record_bytes, uint64_t meta_bytes, struct lp_error *err)
+static int parse_fixed(const uint8_t *p, uint32_t record_bytes, uint64_t meta_bytes,
+                       struct lp_error *err)
 {
     uint32_t n_words;
 
     if (meta_bytes < LP_FORMAT_IBP_META_FIXED)
-        return lp_error_set(err, LP_ECORRUPT, "ibp metadata has only %llu bytes", (unsigned long long)meta_bytes);
+        return lp_error_set(err, LP_ECORRUPT, "ibp metadata has only %llu bytes",
+                            (unsigned long long)meta_bytes);
     if (p[0] != 4 && p[0] != 8)
         return lp_error_set(err, LP_ECORRUPT, "ibp word of %u bytes", p[0]);
     n_words = lp_load_u32(p + 4);
     if ((uint64_t)n_words * p[0] != record_bytes)
-        return lp_error_set(err, LP_ECORRUPT, "%u ibp words of %u bytes are no record of %u", n_words, p[0], record_bytes);
+        return lp_error_set(err, LP_ECORRUPT, "%u ibp words of %u bytes are no record of %u",
+                            n_words, p[0], record_bytes);
     if (meta_bytes != LP_FORMAT_IBP_META_FIXED + 2ull * n_words * p[0])
-        return lp_error_set(err, LP_ECORRUPT, "ibp metadata has %llu bytes for %u words", (unsigned long long)meta_bytes, n_words);
+        return lp_error_set(err, LP_ECORRUPT, "ibp metadata has %llu bytes for %u words",
+                            (unsigned long long)meta_bytes, n_words);
     if (!lp_ibp_zero(p + 1, 3) || !lp_ibp_zero(p + 12, 4))
         return lp_error_set(err, LP_ECORRUPT, "ibp metadata has bytes where zeros belong");
     return 0;
 }
 
-int lp_codec_ibp_meta_parse(struct lp_ibp *ret_ibp, uint32_t record_bytes, const void *meta, uint64_t meta_bytes, struct lp_error *err)
+int lp_codec_ibp_meta_parse(struct lp_ibp *ret_ibp, uint32_t record_bytes, const void *meta,
+                            uint64_t meta_bytes, struct lp_error *err)
 {
     const uint8_t *const p = meta;
     struct lp_ibp ibp;
@@ -281,7 +304,8 @@ uint32_t lp_codec_ibp_size(const struct lp_ibp *ibp, const void *src, uint32_t n
                   : lp_ibp_record_bytes(n_words, 8, lp_ibp_match(ibp, src, n_words, 8, NULL));
 }
 
-/* Masks leave few runs of bits, so a step per run beats a step per bit. Moving a run needs its place and its length. */
+/* Masks leave few runs of bits, so a step per run beats a step per bit. Moving a run needs its
+ * place and its length. */
 static inline uint64_t run_ones(uint64_t keep, uint32_t low)
 {
     const uint64_t rest = ~(keep >> low);
@@ -321,13 +345,14 @@ static inline uint64_t open_gaps(uint64_t closed, uint64_t keep)
     return x;
 }
 
-int lp_codec_ibp_decode_scalar(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes, uint32_t align_bytes, void *dst,
-                               uint32_t n_words)
+int lp_codec_ibp_decode_scalar(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
+                               uint32_t align_bytes, void *dst, uint32_t n_words)
 {
     return lp_ibp_decode(ibp, src, src_bytes, align_bytes, dst, n_words, open_gaps);
 }
 
-uint32_t lp_codec_ibp_encode_scalar(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst, uint32_t limit_bytes)
+uint32_t lp_codec_ibp_encode_scalar(const struct lp_ibp *ibp, const void *src, uint32_t n_words,
+                                    void *dst, uint32_t limit_bytes)
 {
     return lp_ibp_encode(ibp, src, n_words, dst, limit_bytes, close_gaps);
 }

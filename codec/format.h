@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wire structs and constants of docs/FORMAT.md: the home of magic numbers. Safe in C, C++ and CUDA. */
+/* Wire structs and constants of docs/FORMAT.md: the home of magic numbers. Safe in C, C++ and CUDA.
+ */
 #ifndef LP_CODEC_FORMAT_H
 #define LP_CODEC_FORMAT_H
 
@@ -12,16 +13,16 @@
 #define LP_FORMAT_DIMS_MAX 8u
 #define LP_FORMAT_NAME_MAX 512u
 #define LP_FORMAT_TENSORS_MAX (1u << 20)
-#define LP_FORMAT_LOGICAL_LIMIT (1ull << 62)   /* logical bytes stay below */
-#define LP_FORMAT_RECORD_BYTES_MAX 65536u      /* raw size of a record */
-#define LP_FORMAT_RECORD_BYTES_NARROW 8192u    /* up to here index entries have 16 bits */
-#define LP_FORMAT_STRIDE_NARROW 8160u          /* up to here slotted lengths have 8 bits */
+#define LP_FORMAT_LOGICAL_LIMIT (1ull << 62) /* logical bytes stay below */
+#define LP_FORMAT_RECORD_BYTES_MAX 65536u    /* raw size of a record */
+#define LP_FORMAT_RECORD_BYTES_NARROW 8192u  /* up to here index entries have 16 bits */
+#define LP_FORMAT_STRIDE_NARROW 8160u        /* up to here slotted lengths have 8 bits */
 #define LP_FORMAT_SECTOR_BYTES 32u
-#define LP_FORMAT_GROUP_RECORDS 32u            /* records per index group */
-#define LP_FORMAT_GROUP_BYTES_NARROW 72u       /* base + 32 * uint16 */
-#define LP_FORMAT_GROUP_BYTES_WIDE 136u        /* base + 32 * uint32 */
-#define LP_FORMAT_INDEX_UNIT_BYTES 4u          /* unit of end[] */
-#define LP_FORMAT_BASE_SEGMENT_SHIFT 40u       /* base: segment above, byte in it below */
+#define LP_FORMAT_GROUP_RECORDS 32u      /* records per index group */
+#define LP_FORMAT_GROUP_BYTES_NARROW 72u /* base + 32 * uint16 */
+#define LP_FORMAT_GROUP_BYTES_WIDE 136u  /* base + 32 * uint32 */
+#define LP_FORMAT_INDEX_UNIT_BYTES 4u    /* unit of end[] */
+#define LP_FORMAT_BASE_SEGMENT_SHIFT 40u /* base: segment above, byte in it below */
 #define LP_FORMAT_SEGMENT_BYTES_MIN (4ull << 20)
 #define LP_FORMAT_SEGMENT_BYTES_MAX (1ull << 40)
 #define LP_FORMAT_SEGMENTS_MAX (1u << 24)
@@ -29,9 +30,9 @@
 #define LP_FORMAT_DATA_ALIGN 64u
 #define LP_FORMAT_LANE_LEVELS_MAX 5u
 #define LP_FORMAT_LANE_WIDTH_MAX 3u
-#define LP_FORMAT_LANE_SYMBOLS_MAX 35u         /* 5 levels of 7 */
-#define LP_FORMAT_LANE_META_FIXED 8u           /* bytes before the ranks */
-#define LP_FORMAT_IBP_META_FIXED 16u           /* bytes before the masks */
+#define LP_FORMAT_LANE_SYMBOLS_MAX 35u /* 5 levels of 7 */
+#define LP_FORMAT_LANE_META_FIXED 8u   /* bytes before the ranks */
+#define LP_FORMAT_IBP_META_FIXED 16u   /* bytes before the masks */
 
 /* The same three enums stand in the public header, which must compile alone. */
 #ifndef LP_DTYPES_DEFINED
@@ -55,7 +56,13 @@ enum lp_dtype {
     LP_DTYPE_END = 16
 };
 
-enum lp_codec_id { LP_CODEC_AUTO = 0, LP_CODEC_RAW = 1, LP_CODEC_IBP = 2, LP_CODEC_LANE = 3, LP_CODEC_END = 4 };
+enum lp_codec_id {
+    LP_CODEC_AUTO = 0,
+    LP_CODEC_RAW = 1,
+    LP_CODEC_IBP = 2,
+    LP_CODEC_LANE = 3,
+    LP_CODEC_END = 4
+};
 enum lp_layout { LP_LAYOUT_PACKED = 1, LP_LAYOUT_SLOTTED = 2, LP_LAYOUT_END = 3 };
 #endif
 

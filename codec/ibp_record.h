@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packing and unpacking one ibp record, written once for every CPU tier: a tier passes how it closes the gaps of a word (pext) and how it opens
- * them again (pdep), and these bodies are inlined around that.
+/* Packing and unpacking one ibp record, written once for every CPU tier: a tier passes how it
+ * closes the gaps of a word (pext) and how it opens them again (pdep), and these bodies are inlined
+ * around that.
  *
- * A record is its participation bits, then a bit string that fills each word from its most significant bit. */
+ * A record is its participation bits, then a bit string that fills each word from its most
+ * significant bit. */
 #ifndef LP_CODEC_IBP_RECORD_H
 #define LP_CODEC_IBP_RECORD_H
 
@@ -49,7 +51,8 @@ LP_IBP_INLINE bool lp_ibp_zero(const uint8_t *p, uint32_t n)
     return any == 0;
 }
 
-/* n bits of the string from bit pos on, as a number. Reads up to a word behind them, which the slack allows. */
+/* n bits of the string from bit pos on, as a number. Reads up to a word behind them, which the
+ * slack allows. */
 LP_IBP_INLINE uint64_t lp_ibp_take(const uint8_t *string, uint64_t pos, uint32_t n, uint32_t s)
 {
     uint64_t window;
@@ -68,8 +71,10 @@ LP_IBP_INLINE uint64_t lp_ibp_take(const uint8_t *string, uint64_t pos, uint32_t
     return n > 0 ? window >> (64 - n) : 0;
 }
 
-/* What must hold behind the last bit: zeros to the end of the word, and zeros to the end of the stored record. */
-LP_IBP_INLINE bool lp_ibp_tail_ok(const uint8_t *src, uint32_t src_bytes, uint32_t align_bytes, uint32_t n_words, uint64_t n_bits, uint32_t s)
+/* What must hold behind the last bit: zeros to the end of the word, and zeros to the end of the
+ * stored record. */
+LP_IBP_INLINE bool lp_ibp_tail_ok(const uint8_t *src, uint32_t src_bytes, uint32_t align_bytes,
+                                  uint32_t n_words, uint64_t n_bits, uint32_t s)
 {
     const uint32_t size = lp_ibp_record_bytes(n_words, s, n_bits);
     const uint32_t bits_bytes = (n_words + 7) / 8;
@@ -81,11 +86,14 @@ LP_IBP_INLINE bool lp_ibp_tail_ok(const uint8_t *src, uint32_t src_bytes, uint32
         return false;
     if (n_words % 8 != 0 && src[bits_bytes - 1] >> (n_words % 8) != 0)
         return false;
-    return lp_ibp_zero(src + bits_bytes, lp_ibp_head_bytes(n_words, s) - bits_bytes) && lp_ibp_zero(src + size, src_bytes - size);
+    return lp_ibp_zero(src + bits_bytes, lp_ibp_head_bytes(n_words, s) - bits_bytes) &&
+           lp_ibp_zero(src + size, src_bytes - size);
 }
 
-/* The source may be hostile, and may change while it is read: every step is checked against src_bytes. */
-LP_IBP_INLINE int lp_ibp_decode_words(const struct lp_ibp *ibp, const uint8_t *src, uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
+/* The source may be hostile, and may change while it is read: every step is checked against
+ * src_bytes. */
+LP_IBP_INLINE int lp_ibp_decode_words(const struct lp_ibp *ibp, const uint8_t *src,
+                                      uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
                                       uint32_t n_words, uint32_t s, lp_ibp_bits_fn open_gaps)
 {
     const uint32_t head = lp_ibp_head_bytes(n_words, s);
@@ -103,13 +111,15 @@ LP_IBP_INLINE int lp_ibp_decode_words(const struct lp_ibp *ibp, const uint8_t *s
         if (pos + n > end)
             return LP_ECORRUPT;
         const uint64_t bits = lp_ibp_take(string, pos, n, s);
-        lp_ibp_store(dst + (size_t)j * s, packed ? open_gaps(bits, ~ibp->mask[j] & ones) | ibp->value[j] : bits, s);
+        lp_ibp_store(dst + (size_t)j * s,
+                     packed ? open_gaps(bits, ~ibp->mask[j] & ones) | ibp->value[j] : bits, s);
         pos += n;
     }
     return lp_ibp_tail_ok(src, src_bytes, align_bytes, n_words, pos, s) ? 0 : LP_ECORRUPT;
 }
 
-LP_IBP_INLINE int lp_ibp_decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes, uint32_t align_bytes, void *dst, uint32_t n_words,
+LP_IBP_INLINE int lp_ibp_decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
+                                uint32_t align_bytes, void *dst, uint32_t n_words,
                                 lp_ibp_bits_fn open_gaps)
 {
     if (n_words > ibp->n_words)
@@ -120,7 +130,8 @@ LP_IBP_INLINE int lp_ibp_decode(const struct lp_ibp *ibp, const void *src, uint3
 }
 
 /* Participation bits into dst (NULL: only counted); returns the bits of the string. */
-LP_IBP_INLINE uint64_t lp_ibp_match(const struct lp_ibp *ibp, const uint8_t *src, uint32_t n_words, uint32_t s, uint8_t *dst)
+LP_IBP_INLINE uint64_t lp_ibp_match(const struct lp_ibp *ibp, const uint8_t *src, uint32_t n_words,
+                                    uint32_t s, uint8_t *dst)
 {
     uint64_t n_bits = 0;
 
@@ -134,7 +145,8 @@ LP_IBP_INLINE uint64_t lp_ibp_match(const struct lp_ibp *ibp, const uint8_t *src
     return n_bits;
 }
 
-LP_IBP_INLINE void lp_ibp_encode_string(const struct lp_ibp *ibp, const uint8_t *src, uint32_t n_words, uint32_t s, const uint8_t *participation,
+LP_IBP_INLINE void lp_ibp_encode_string(const struct lp_ibp *ibp, const uint8_t *src,
+                                        uint32_t n_words, uint32_t s, const uint8_t *participation,
                                         uint8_t *string, lp_ibp_bits_fn close_gaps)
 {
     const uint32_t w = 8 * s;
@@ -163,7 +175,8 @@ LP_IBP_INLINE void lp_ibp_encode_string(const struct lp_ibp *ibp, const uint8_t 
         lp_ibp_store(string, word, s);
 }
 
-LP_IBP_INLINE uint32_t lp_ibp_encode_words(const struct lp_ibp *ibp, const uint8_t *src, uint32_t n_words, uint8_t *dst, uint32_t limit_bytes,
+LP_IBP_INLINE uint32_t lp_ibp_encode_words(const struct lp_ibp *ibp, const uint8_t *src,
+                                           uint32_t n_words, uint8_t *dst, uint32_t limit_bytes,
                                            uint32_t s, lp_ibp_bits_fn close_gaps)
 {
     const uint32_t head = lp_ibp_head_bytes(n_words, s);
@@ -180,8 +193,8 @@ LP_IBP_INLINE uint32_t lp_ibp_encode_words(const struct lp_ibp *ibp, const uint8
     return size;
 }
 
-LP_IBP_INLINE uint32_t lp_ibp_encode(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst, uint32_t limit_bytes,
-                                     lp_ibp_bits_fn close_gaps)
+LP_IBP_INLINE uint32_t lp_ibp_encode(const struct lp_ibp *ibp, const void *src, uint32_t n_words,
+                                     void *dst, uint32_t limit_bytes, lp_ibp_bits_fn close_gaps)
 {
     if (ibp->word_bytes == 4)
         return lp_ibp_encode_words(ibp, src, n_words, dst, limit_bytes, 4, close_gaps);

@@ -8,7 +8,7 @@
 
 struct lp_lpk_entry {
     uint64_t offset, bytes;
-    char *name;                /* owned, ends with a zero */
+    char *name; /* owned, ends with a zero */
 };
 
 struct lp_lpk_directory {
@@ -18,12 +18,16 @@ struct lp_lpk_directory {
     struct lp_lpk_entry *entries; /* owned */
 };
 
-/* First the 64 bytes, then the directory that they name. file_bytes is the size that the file really has. */
-int lp_codec_lpk_parse_header(struct lp_lpk_directory *ret_directory, const void *header, uint64_t file_bytes, struct lp_error *err);
-int lp_codec_lpk_parse_directory(struct lp_lpk_directory *directory, const void *bytes, struct lp_error *err);
+/* First the 64 bytes, then the directory that they name. file_bytes is the size that the file
+ * really has. */
+int lp_codec_lpk_parse_header(struct lp_lpk_directory *ret_directory, const void *header,
+                              uint64_t file_bytes, struct lp_error *err);
+int lp_codec_lpk_parse_directory(struct lp_lpk_directory *directory, const void *bytes,
+                                 struct lp_error *err);
 void lp_codec_lpk_fini(struct lp_lpk_directory *directory);
 
-/* Bytes of the directory of these entries, and both parts written out; directory_offset and file_bytes are set by the caller. */
+/* Bytes of the directory of these entries, and both parts written out; directory_offset and
+ * file_bytes are set by the caller. */
 uint64_t lp_codec_lpk_directory_bytes(const struct lp_lpk_directory *directory);
 void lp_codec_lpk_emit(struct lp_lpk_directory *directory, void *header, void *bytes);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a record lies, inline for the loops that ask it per row. Source: docs/FORMAT.md, section 2.1. */
+/* Where a record lies, inline for the loops that ask it per row. Source: docs/FORMAT.md,
+ * section 2.1. */
 #ifndef LP_CODEC_PLACE_H
 #define LP_CODEC_PLACE_H
 
 #include "base/bytes.h"
 #include "codec/table.h"
 
-/* The index may lie in shared memory: each entry is loaded exactly once, so that what was checked is
- * what is used. The index section is 8-byte aligned, and its entries follow their own size. */
+/* The index may lie in shared memory: each entry is loaded exactly once, so that what was checked
+ * is what is used. The index section is 8-byte aligned, and its entries follow their own size. */
 static inline uint16_t lp_codec_index_u16(const uint8_t *p)
 {
     return LP_LE16(*(const volatile uint16_t *)(const void *)p);
@@ -37,8 +38,10 @@ static inline uint32_t lp_codec_raw_length(const struct lp_table *table, uint32_
     return (bytes + table->align_bytes - 1) & ~(table->align_bytes - 1);
 }
 
-/* The bytes that hold the index entry of a record, for prefetching: its group's base, and itself. */
-static inline void lp_codec_index_prefetch(const struct lp_table *table, const uint8_t *index, uint64_t record)
+/* The bytes that hold the index entry of a record, for prefetching: its group's base, and itself.
+ */
+static inline void lp_codec_index_prefetch(const struct lp_table *table, const uint8_t *index,
+                                           uint64_t record)
 {
     if (table->layout == LP_LAYOUT_SLOTTED) {
         __builtin_prefetch(index + record * table->index_entry_bytes);
@@ -50,8 +53,8 @@ static inline void lp_codec_index_prefetch(const struct lp_table *table, const u
     }
 }
 
-static inline void lp_codec_place_packed(const struct lp_table *table, const uint8_t *index, uint64_t record,
-                                         struct lp_place *ret_place)
+static inline void lp_codec_place_packed(const struct lp_table *table, const uint8_t *index,
+                                         uint64_t record, struct lp_place *ret_place)
 {
     const uint8_t *const group = index + record / LP_FORMAT_GROUP_RECORDS * table->group_bytes;
     const uint8_t *const ends = group + 8;
@@ -70,13 +73,14 @@ static inline void lp_codec_place_packed(const struct lp_table *table, const uin
     ret_place->offset = (base & ((1ull << LP_FORMAT_BASE_SEGMENT_SHIFT) - 1)) +
                         (uint64_t)begin * LP_FORMAT_INDEX_UNIT_BYTES;
     /* A length that does not fit 32 bits is corrupt; keep it larger than any record. */
-    ret_place->stored_bytes = units < UINT32_MAX / LP_FORMAT_INDEX_UNIT_BYTES ? units * LP_FORMAT_INDEX_UNIT_BYTES
-                                                                              : UINT32_MAX;
+    ret_place->stored_bytes = units < UINT32_MAX / LP_FORMAT_INDEX_UNIT_BYTES
+                                  ? units * LP_FORMAT_INDEX_UNIT_BYTES
+                                  : UINT32_MAX;
 }
 
 /* As lp_codec_table_place(); record < n_records. */
-static inline bool lp_codec_place(const struct lp_table *table, const uint8_t *index, uint64_t record,
-                                  struct lp_place *ret_place)
+static inline bool lp_codec_place(const struct lp_table *table, const uint8_t *index,
+                                  uint64_t record, struct lp_place *ret_place)
 {
     const uint32_t raw_length = lp_codec_raw_length(table, lp_codec_record_elements(table, record));
     struct lp_place place;
@@ -89,18 +93,35 @@ static inline bool lp_codec_place(const struct lp_table *table, const uint8_t *i
         if (table->codec == LP_CODEC_RAW)
             place.stored_bytes = raw_length;
         else if (table->index_entry_bytes == 1)
-            place.stored_bytes = *(const volatile uint8_t *)(index + record) * LP_FORMAT_SECTOR_BYTES;
+            place.stored_bytes =
+                *(const volatile uint8_t *)(index + record) * LP_FORMAT_SECTOR_BYTES;
         else
             place.stored_bytes = lp_codec_index_u16(index + 2 * record) * LP_FORMAT_SECTOR_BYTES;
     }
     *ret_place = place;
-    if (place.stored_bytes == 0 || place.stored_bytes > raw_length || place.segment >= table->n_segments)
+    if (place.stored_bytes == 0 || place.stored_bytes > raw_length ||
+        place.segment >= table->n_segments)
         return false;
     if (((place.offset | place.stored_bytes) & (table->align_bytes - 1)) != 0)
         return false;
     /* offset < 2^40 + 2^34, so the sum is far from an overflow. */
-    return place.offset + place.stored_bytes <= (place.segment + 1 < table->n_segments ? table->segment_bytes
-                                                                                       : table->last_segment_bytes);
+    return place.offset + place.stored_bytes <= (place.segment + 1 < table->n_segments
+                                                     ? table->segment_bytes
+                                                     : table->last_segment_bytes);
+}
+
+/* Bytes of the segments of a raw or slotted table. */
+static inline uint64_t lp_codec_fixed_data_bytes(const struct lp_table *table)
+{
+    const uint64_t last = table->n_records - 1;
+    const uint32_t last_bytes = table->codec == LP_CODEC_RAW
+                                    ? table->last_elements * table->geometry.elem_bytes
+                                    : table->stride;
+
+    if (table->n_records == 0)
+        return 0;
+    return last / table->records_per_segment * table->segment_bytes +
+           last % table->records_per_segment * table->stride + last_bytes;
 }
 
 /* Sectors that these bytes of a segment touch. */

@@ -7,28 +7,28 @@
 
 /* What the caller wants; 0 everywhere means "chosen". */
 struct lp_plan_params {
-    uint32_t codec;            /* enum lp_codec_id */
-    uint32_t layout;           /* enum lp_layout; packed when 0 */
-    uint32_t align_bytes;      /* packed only: 4 (default) or 32 */
-    uint32_t record_rows;      /* rows per record ... */
-    uint32_t record_elements;  /* ... or elements; not both */
-    uint32_t ibp_word_bytes;   /* 4 or 8; 0: the better one */
-    float ibp_threshold;       /* 0: the sweep */
-    uint64_t segment_bytes;    /* 0: LP_PLAN_SEGMENT_BYTES */
-    double min_ratio;          /* logical / stored below which auto stores raw; 0: 1.0 */
+    uint32_t codec;           /* enum lp_codec_id */
+    uint32_t layout;          /* enum lp_layout; packed when 0 */
+    uint32_t align_bytes;     /* packed only: 4 (default) or 32 */
+    uint32_t record_rows;     /* rows per record ... */
+    uint32_t record_elements; /* ... or elements; not both */
+    uint32_t ibp_word_bytes;  /* 4 or 8; 0: the better one */
+    float ibp_threshold;      /* 0: the sweep */
+    uint64_t segment_bytes;   /* 0: LP_PLAN_SEGMENT_BYTES */
+    double min_ratio;         /* logical / stored below which auto stores raw; 0: 1.0 */
 };
 #define LP_PLAN_SEGMENT_BYTES ((1ull << 30) - 65536)
 
 /* The bytes of sample that a plan looks at, at most, whatever the tensor's size. */
 #define LP_PLAN_SAMPLE_BYTES (32ull << 20)
 
-/* What each codec would cost, for people and for the choice. Bytes of the sample, payload; cost is what the layout is for: stored
- * bytes when packed, sectors when slotted. */
+/* What each codec would cost, for people and for the choice. Bytes of the sample, payload; cost is
+ * what the layout is for: stored bytes when packed, sectors when slotted. */
 struct lp_price {
     uint32_t codec;
-    uint32_t ibp_word_bytes;   /* for ibp: one price per word size */
+    uint32_t ibp_word_bytes; /* for ibp: one price per word size */
     uint64_t payload_bytes, cost_bytes, meta_bytes;
-    int possible;              /* 0: this codec can't take the tensor; note says why */
+    int possible; /* 0: this codec can't take the tensor; note says why */
     char note[64];
 };
 #define LP_PRICES_MAX 8
@@ -36,19 +36,22 @@ struct lp_prices {
     uint32_t n;
     struct lp_price price[LP_PRICES_MAX];
     uint64_t sample_bytes;
-    double entropy_bits;       /* order-0 entropy of the exponent; < 0 where dtype is no float */
-    double bound_saving;       /* 1 - (R + entropy_bits) / W: share of raw bytes; 0 where none */
+    double entropy_bits; /* order-0 entropy of the exponent; < 0 where dtype is no float */
+    double bound_saving; /* 1 - (R + entropy_bits) / W: share of raw bytes; 0 where none */
 };
 
-/* The record size (in elements) that a plan for this geometry will use: the sample must come in these. */
-int lp_codec_plan_record(const struct lp_geometry *geometry, const struct lp_plan_params *params, uint32_t *ret_record_elements,
-                         struct lp_error *err);
+/* The record size (in elements) that a plan for this geometry will use: the sample must come in
+ * these. */
+int lp_codec_plan_record(const struct lp_geometry *geometry, const struct lp_plan_params *params,
+                         uint32_t *ret_record_elements, struct lp_error *err);
 
-/* Decide. sample borrows: sample_elements elements, whole records (the tensor's short last one may end it), the whole tensor when it fits
- * LP_PLAN_SAMPLE_BYTES, else records spread evenly over it. params may be NULL; ret_prices may be NULL (then only what the choice needs is priced).
- * A codec that was asked for but can't take the tensor becomes raw, with the reason in ret_table->reason.
+/* Decide. sample borrows: sample_elements elements, whole records (the tensor's short last one may
+ * end it), the whole tensor when it fits LP_PLAN_SAMPLE_BYTES, else records spread evenly over it.
+ * params may be NULL; ret_prices may be NULL (then only what the choice needs is priced). A codec
+ * that was asked for but can't take the tensor becomes raw, with the reason in ret_table->reason.
  * LP_EINVAL for parameters that make no sense, LP_ENOMEM. */
-int lp_codec_plan(struct lp_table *ret_table, const struct lp_geometry *geometry, const struct lp_plan_params *params, const void *sample,
-                  uint64_t sample_elements, struct lp_prices *ret_prices, struct lp_error *err);
+int lp_codec_plan(struct lp_table *ret_table, const struct lp_geometry *geometry,
+                  const struct lp_plan_params *params, const void *sample, uint64_t sample_elements,
+                  struct lp_prices *ret_prices, struct lp_error *err);
 
 #endif

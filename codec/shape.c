@@ -5,8 +5,8 @@
 
 #include "base/bytes.h"
 
-/* docs/FORMAT.md, section 1: what a row must have to be a record, what a group of rows must reach, and
- * the tile of everything else. */
+/* docs/FORMAT.md, section 1: what a row must have to be a record, what a group of rows must reach,
+ * and the tile of everything else. */
 #define ROW_BYTES_MIN 64u
 #define ROW_BYTES_MAX 16384u
 #define GROUP_BYTES_MIN 256u
@@ -14,20 +14,13 @@
 
 /* docs/FORMAT.md, section 3, by id. */
 static const struct lp_dtype_info dtypes[LP_DTYPE_END] = {
-    [LP_DTYPE_F64] = {"f64", 8, 11, 52},
-    [LP_DTYPE_F32] = {"f32", 4, 8, 23},
-    [LP_DTYPE_F16] = {"f16", 2, 5, 10},
-    [LP_DTYPE_BF16] = {"bf16", 2, 8, 7},
-    [LP_DTYPE_F8_E4M3] = {"f8_e4m3", 1, 4, 3},
-    [LP_DTYPE_F8_E5M2] = {"f8_e5m2", 1, 5, 2},
-    [LP_DTYPE_I8] = {"i8", 1, 0, 0},
-    [LP_DTYPE_U8] = {"u8", 1, 0, 0},
-    [LP_DTYPE_I16] = {"i16", 2, 0, 0},
-    [LP_DTYPE_U16] = {"u16", 2, 0, 0},
-    [LP_DTYPE_I32] = {"i32", 4, 0, 0},
-    [LP_DTYPE_U32] = {"u32", 4, 0, 0},
-    [LP_DTYPE_I64] = {"i64", 8, 0, 0},
-    [LP_DTYPE_U64] = {"u64", 8, 0, 0},
+    [LP_DTYPE_F64] = {"f64", 8, 11, 52},       [LP_DTYPE_F32] = {"f32", 4, 8, 23},
+    [LP_DTYPE_F16] = {"f16", 2, 5, 10},        [LP_DTYPE_BF16] = {"bf16", 2, 8, 7},
+    [LP_DTYPE_F8_E4M3] = {"f8_e4m3", 1, 4, 3}, [LP_DTYPE_F8_E5M2] = {"f8_e5m2", 1, 5, 2},
+    [LP_DTYPE_I8] = {"i8", 1, 0, 0},           [LP_DTYPE_U8] = {"u8", 1, 0, 0},
+    [LP_DTYPE_I16] = {"i16", 2, 0, 0},         [LP_DTYPE_U16] = {"u16", 2, 0, 0},
+    [LP_DTYPE_I32] = {"i32", 4, 0, 0},         [LP_DTYPE_U32] = {"u32", 4, 0, 0},
+    [LP_DTYPE_I64] = {"i64", 8, 0, 0},         [LP_DTYPE_U64] = {"u64", 8, 0, 0},
     [LP_DTYPE_BOOL] = {"bool", 1, 0, 0},
 };
 
@@ -44,9 +37,12 @@ uint32_t lp_codec_dtype_by_name(const char *name)
     return 0;
 }
 
-static const char *const codec_names[LP_CODEC_END] = {
-    [LP_CODEC_AUTO] = "auto", [LP_CODEC_RAW] = "raw", [LP_CODEC_IBP] = "ibp", [LP_CODEC_LANE] = "lane"};
-static const char *const layout_names[LP_LAYOUT_END] = {[LP_LAYOUT_PACKED] = "packed", [LP_LAYOUT_SLOTTED] = "slotted"};
+static const char *const codec_names[LP_CODEC_END] = {[LP_CODEC_AUTO] = "auto",
+                                                      [LP_CODEC_RAW] = "raw",
+                                                      [LP_CODEC_IBP] = "ibp",
+                                                      [LP_CODEC_LANE] = "lane"};
+static const char *const layout_names[LP_LAYOUT_END] = {
+    [LP_LAYOUT_PACKED] = "packed", [LP_LAYOUT_SLOTTED] = "slotted"};
 
 static int find_name(const char *const *names, int n, const char *name)
 {

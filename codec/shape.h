@@ -10,9 +10,9 @@
 
 /* One row of the dtype table (docs/FORMAT.md, section 3). */
 struct lp_dtype_info {
-    const char *name;        /* "bf16" */
-    uint32_t bytes;          /* of one element */
-    uint32_t exponent_bits;  /* 0: not a float */
+    const char *name;       /* "bf16" */
+    uint32_t bytes;         /* of one element */
+    uint32_t exponent_bits; /* 0: not a float */
     uint32_t mantissa_bits;
 };
 
@@ -22,7 +22,8 @@ const struct lp_dtype_info *lp_codec_dtype_info(uint32_t dtype);
 /* The dtype called name ("bf16"), or 0. */
 uint32_t lp_codec_dtype_by_name(const char *name);
 
-/* "lane", "packed": names of enum lp_codec_id and enum lp_layout, "auto" among the codecs. Static; NULL for a number without one. By name: the number, or -1. */
+/* "lane", "packed": names of enum lp_codec_id and enum lp_layout, "auto" among the codecs. Static;
+ * NULL for a number without one. By name: the number, or -1. */
 const char *lp_codec_id_name(uint32_t codec);
 int lp_codec_id_by_name(const char *name);
 const char *lp_codec_layout_name(uint32_t layout);
@@ -34,15 +35,16 @@ struct lp_geometry {
     uint64_t dims[LP_FORMAT_DIMS_MAX]; /* from ndim on 0 */
     uint32_t elem_bytes;               /* derived, as all below */
     uint64_t n_elements;
-    uint64_t n_rows;                   /* dims[0]; 1 for a scalar */
-    uint64_t row_elements;             /* product of the other dims */
+    uint64_t n_rows;       /* dims[0]; 1 for a scalar */
+    uint64_t row_elements; /* product of the other dims */
     uint64_t row_bytes;
-    uint64_t logical_bytes;            /* < LP_FORMAT_LOGICAL_LIMIT */
+    uint64_t logical_bytes; /* < LP_FORMAT_LOGICAL_LIMIT */
 };
 
-/* Fill in a geometry. dims copies. LP_EINVAL: unknown dtype or more than 8 dims; LP_ESIZE: the product is too large. */
-int lp_codec_geometry_init(struct lp_geometry *ret_geometry, uint32_t dtype, uint32_t ndim, const uint64_t *dims,
-                           struct lp_error *err);
+/* Fill in a geometry. dims copies. LP_EINVAL: unknown dtype or more than 8 dims; LP_ESIZE: the
+ * product is too large. */
+int lp_codec_geometry_init(struct lp_geometry *ret_geometry, uint32_t dtype, uint32_t ndim,
+                           const uint64_t *dims, struct lp_error *err);
 
 /* Elements of a record when nobody chose (docs/FORMAT.md, section 1). */
 uint32_t lp_codec_geometry_default_record(const struct lp_geometry *geometry);

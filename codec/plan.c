@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The choice of codec: every candidate codes the sample, and what that would store or move decides.
+ *
+ * Costs are extrapolated from the sample to the table in whole numbers, so that equal costs are
+ * equal: the cheaper decoder then wins. Source of the rule: codecs.md, section 6. */
+#include "codec/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "codec/codec_ibp.h"
+#include "codec/record.h"
+
+/* A block of the checks covers at least this much of the tensor: 8 bytes in 65,536. */
+#define CHECK_BYTES 65536u
+
+/* Everything that the choice works on. */
+struct planner {
+    struct lp_plan_params params;
+    struct lp_table base; /* of codec raw */
+    const uint8_t *sample;
+    uint64_t sample_records; /* whole ones; a shorter last one is not priced */
+    uint64_t sample_bytes;
+    uint8_t *record; /* room for one coded record */
+    struct lp_prices prices;
+};
+
+/* A table that one codec would make, beside its price. */
+struct candidate {
+    struct lp_table table;
+    struct lp_price *price;
+};
+
+static int check_params(const struct lp_plan_params *params, struct lp_error *err)
+{
+    const uint32_t align = params->align_bytes, word = params->ibp_word_bytes;
+    const uint64_t segment = params->segment_bytes;
+
+    if (params->codec >= LP_CODEC_END || params->layout >= LP_LAYOUT_END)
+        return lp_error_set(err, LP_EINVAL, "codec %u or layout %u is not known", params->codec,
+                            params->layout);
+    if (align != 0 && align != 32 && (align != 4 || params->layout == LP_LAYOUT_SLOTTED))
+        return lp_error_set(err, LP_EINVAL, "alignment %u: packed takes 4 or 32, slotted 32",
+                            align);
+    if (params->record_rows != 0 && params->record_elements != 0)
+        return lp_error_set(err, LP_EINVAL, "give a record's rows or its elements, not both");
+    if (word != 0 && word != 4 && word != 8)
+        return lp_error_set(err, LP_EINVAL, "ibp words have 4 or 8 bytes, not %u", word);
+    if (!(params->ibp_threshold >= 0 && params->ibp_threshold <= 1))
+        return lp_error_set(err, LP_EINVAL, "ibp threshold %g is not in 0 .. 1",
+                            (double)params->ibp_threshold);
+    if (segment != 0 && (segment < LP_FORMAT_SEGMENT_BYTES_MIN ||
+                         segment > LP_FORMAT_SEGMENT_BYTES_MAX || segment % 64 != 0))
+        return lp_error_set(err, LP_EINVAL, "segments of %llu bytes", (unsigned long long)segment);
+    if (!(params->min_ratio >= 0) || isinf(params->min_ratio))
+        return lp_error_set(err, LP_EINVAL, "min_ratio %g", params->min_ratio);
+    return 0;
+}
+
+int lp_codec_plan_record(const struct lp_geometry *geometry, const struct lp_plan_params *params,
+                         uint32_t *ret_record_elements, struct lp_error *err)
+{
+    static const struct lp_plan_params chosen;
+    uint64_t elements;
+    int rc;
+
+    if (params == NULL)
+        params = &chosen;
+    LP_TRY(rc, check_params(params, err));
+    if (geometry->n_elements == 0) {
+        *ret_record_elements = 1;
+        return 0;
+    }
+    elements = params->record_elements;
+    if (params->record_rows != 0 &&
+        !lp_mul_u64(params->record_rows, geometry->row_elements, &elements))
+        elements = UINT64_MAX;
+    if (elements == 0)
+        elements = lp_codec_geometry_default_record(geometry);
+    elements = LP_MIN(elements, geometry->n_elements);
+    if (elements > LP_FORMAT_RECORD_BYTES_MAX / geometry->elem_bytes)
+        return lp_error_set(err, LP_EINVAL, "a record of %llu elements has more than %u bytes",
+                            (unsigned long long)elements, LP_FORMAT_RECORD_BYTES_MAX);
+    *ret_record_elements = (uint32_t)elements;
+    return 0;
+}
+
+/* Whatever codec it is, the table's frame: records, checks, segments. */
+static int make_table(struct lp_table *ret_table, const struct planner *planner, uint32_t codec,
+                      uint64_t meta_bytes, struct lp_error *err)
+{
+    struct lp_table table = planner->base;
+    const uint32_t align = planner->params.align_bytes;
+    int rc;
+
+    table.codec = codec;
+    table.meta_bytes = meta_bytes;
+    if (codec == LP_CODEC_RAW) {
+        table.layout = LP_LAYOUT_PACKED;
+        table.align_bytes = 1;
+    } else if (planner->params.layout == LP_LAYOUT_SLOTTED) {
+        table.layout = LP_LAYOUT_SLOTTED;
+        table.align_bytes = LP_FORMAT_SECTOR_BYTES;
+    } else {
+        table.layout = LP_LAYOUT_PACKED;
+        table.align_bytes = align != 0 ? align : LP_FORMAT_INDEX_UNIT_BYTES;
+    }
+    LP_TRY(rc, lp_codec_table_derive(&table, err));
+    *ret_table = table;
+    return 0;
+}
+
+static int planner_init(struct planner *planner, const struct lp_geometry *geometry,
+                        const struct lp_plan_params *params, const void *sample,
+                        uint64_t sample_elements, struct lp_error *err)
+{
+    struct lp_table *const base = &planner->base;
+    uint32_t record_elements;
+    int rc;
+
+    memset(planner, 0, sizeof(*planner));
+    if (params != NULL)
+        planner->params = *params;
+    LP_TRY(rc, lp_codec_plan_record(geometry, params, &record_elements, err));
+    if (sample_elements > geometry->n_elements ||
+        (sample_elements < record_elements && geometry->n_elements > 0))
+        return lp_error_set(err, LP_EINVAL, "a sample of %llu elements for records of %u",
+                            (unsigned long long)sample_elements, record_elements);
+    base->geometry = *geometry;
+    base->record_elements = record_elements;
+    base->segment_bytes = planner->params.segment_bytes;
+    if (base->segment_bytes == 0)
+        base->segment_bytes = LP_PLAN_SEGMENT_BYTES;
+    base->check_records = (uint32_t)lp_round_up_u64(
+        CHECK_BYTES / ((uint64_t)record_elements * geometry->elem_bytes), 32);
+    base->check_records = LP_MAX(base->check_records, 32);
+    planner->sample = sample;
+    planner->sample_records = sample_elements / record_elements;
+    planner->sample_bytes = planner->sample_records * record_elements * geometry->elem_bytes;
+    return make_table(base, planner, LP_CODEC_RAW, 0, err);
+}
+
+static int planner_alloc(struct planner *planner, struct lp_error *err)
+{
+    planner->record = lp_mem_alloc(LP_FORMAT_RECORD_BYTES_MAX + LP_CODEC_SLACK_BYTES);
+    if (planner->record == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory to price a record");
+    return 0;
+}
+
+/* Code the sample, keep only the sizes. */
+static void price_sample(const struct planner *planner, struct candidate *candidate)
+{
+    const struct lp_table *const table = &candidate->table;
+    const struct lp_codec_ops *const ops = lp_codec_ops();
+    const uint32_t n = table->record_elements;
+    const uint32_t raw_length = lp_codec_raw_length(table, n);
+    struct lp_price *const price = candidate->price;
+    const uint64_t records = planner->sample_records;
+
+    for (uint64_t r = 0; r < records; r++) {
+        const uint8_t *const src = planner->sample + r * table->record_bytes;
+        const uint32_t size = lp_codec_record_encode(table, ops, src, n, planner->record);
+        const uint32_t length = (size + table->align_bytes - 1) & ~(table->align_bytes - 1);
+
+        price->payload_bytes += size == 0 ? table->record_bytes : size;
+        price->cost_bytes += size == 0 ? raw_length : length;
+    }
+    if (table->layout == LP_LAYOUT_PACKED)
+        price->cost_bytes +=
+            (records + LP_FORMAT_GROUP_RECORDS - 1) / LP_FORMAT_GROUP_RECORDS * table->group_bytes;
+    price->meta_bytes = table->meta_bytes;
+    price->possible = 1;
+}
+
+static struct lp_price *add_price(struct planner *planner, uint32_t codec, uint32_t word_bytes)
+{
+    struct lp_price *const price = &planner->prices.price[planner->prices.n++];
+
+    price->codec = codec;
+    price->ibp_word_bytes = word_bytes;
+    return price;
+}
+
+static void price_raw(struct planner *planner, struct candidate *candidate)
+{
+    candidate->price = add_price(planner, LP_CODEC_RAW, 0);
+    candidate->price->payload_bytes = planner->sample_bytes;
+    candidate->price->cost_bytes = planner->sample_bytes;
+    candidate->price->possible = 1;
+    candidate->table = planner->base;
+}
+
+static int price_lane(struct planner *planner, struct candidate *candidate, struct lp_error *err)
+{
+    const struct lp_geometry *const geometry = &planner->base.geometry;
+    struct lp_table *const table = &candidate->table;
+    struct lp_lane lane;
+    uint64_t payload;
+    int rc;
+
+    candidate->price = add_price(planner, LP_CODEC_LANE, 0);
+    if (lp_codec_dtype_info(geometry->dtype)->exponent_bits == 0) {
+        (void)snprintf(candidate->price->note, sizeof(candidate->price->note), "%s has no exponent",
+                       lp_codec_dtype_info(geometry->dtype)->name);
+        return 0;
+    }
+    LP_TRY(rc, lp_codec_lane_learn(&lane, geometry->dtype, planner->sample, planner->sample_records,
+                                   planner->base.record_elements, &payload, err));
+    LP_TRY(rc, make_table(table, planner, LP_CODEC_LANE, lp_codec_lane_meta_bytes(&lane), err));
+    table->lane = lane;
+    price_sample(planner, candidate);
+    return 0;
+}
+
+static int price_ibp(struct planner *planner, struct candidate *candidate, uint32_t word_bytes,
+                     struct lp_error *err)
+{
+    const uint32_t record_bytes = planner->base.record_bytes;
+    struct lp_table *const table = &candidate->table;
+    struct lp_price *const price = add_price(planner, LP_CODEC_IBP, word_bytes);
+    struct lp_ibp_report report;
+    struct lp_ibp ibp;
+    int rc;
+
+    candidate->price = price;
+    if (record_bytes % word_bytes != 0) {
+        (void)snprintf(price->note, sizeof(price->note), "a record of %u bytes is no words of %u",
+                       record_bytes, word_bytes);
+        return 0;
+    }
+    LP_TRY(rc, lp_codec_ibp_learn(&ibp, word_bytes, planner->sample, planner->sample_records,
+                                  record_bytes, planner->params.ibp_threshold, &report, err));
+    if (ibp.threshold_bits == 0) {
+        lp_codec_ibp_fini(&ibp);
+        (void)snprintf(price->note, sizeof(price->note), "no bit is invariant enough to save");
+        return 0;
+    }
+    rc = make_table(table, planner, LP_CODEC_IBP, lp_codec_ibp_meta_bytes(&ibp), err);
+    if (rc < 0) {
+        lp_codec_ibp_fini(&ibp);
+        return rc;
+    }
+    table->ibp = ibp;
+    price_sample(planner, candidate);
+    return 0;
+}
+
+/* The sample's order-0 exponent entropy and the saving that an ideal coder of it would have. */
+static int measure_entropy(struct planner *planner, struct lp_error *err)
+{
+    const struct lp_geometry *const geometry = &planner->base.geometry;
+    const struct lp_dtype_info *const info = lp_codec_dtype_info(geometry->dtype);
+    const uint64_t n = planner->sample_bytes / geometry->elem_bytes;
+    const double word_bits = 8.0 * geometry->elem_bytes;
+    uint32_t *hist;
+    double bits = 0;
+
+    planner->prices.entropy_bits = -1;
+    if (info->exponent_bits == 0 || n == 0)
+        return 0;
+    hist = lp_mem_zalloc(sizeof(*hist) << info->exponent_bits);
+    if (hist == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory to count exponents");
+    lp_codec_ops()->exponent_histogram(geometry->dtype, planner->sample, n, hist);
+    for (uint32_t e = 0; e < 1u << info->exponent_bits; e++)
+        if (hist[e] > 0)
+            bits += hist[e] * log2((double)n / hist[e]);
+    lp_mem_free(hist);
+    planner->prices.entropy_bits = bits / (double)n;
+    planner->prices.bound_saving =
+        1 - (word_bits - info->exponent_bits + planner->prices.entropy_bits) / word_bits;
+    return 0;
+}
+
+/* Cost of the whole table times the sample's bytes: whole numbers, so that ties are seen. */
+static __uint128_t table_cost(const struct planner *planner, const struct lp_price *price)
+{
+    return (__uint128_t)price->cost_bytes * planner->base.geometry.logical_bytes +
+           (__uint128_t)price->meta_bytes * planner->sample_bytes;
+}
+
+static double cost_share(const struct planner *planner, const struct lp_price *price)
+{
+    return (double)table_cost(planner, price) / (double)planner->sample_bytes /
+           (double)planner->base.geometry.logical_bytes;
+}
+
+/* Candidates stand in the order raw, lane, ibp s=4, ibp s=8: the first of equal costs has the
+ * cheapest decoder. A codec that was asked for wins whatever it costs. */
+static uint32_t choose(const struct planner *planner, const struct candidate *candidates,
+                       uint32_t n)
+{
+    const double min_ratio = planner->params.min_ratio > 0 ? planner->params.min_ratio : 1.0;
+    uint32_t best = 0;
+
+    for (uint32_t i = 1; i < n; i++) {
+        const struct lp_price *const price = candidates[i].price;
+        const bool wanted = planner->params.codec == LP_CODEC_AUTO
+                                ? cost_share(planner, price) * min_ratio <= 1.0
+                                : planner->params.codec == price->codec;
+
+        if (!price->possible || !wanted)
+            continue;
+        if ((best == 0 && planner->params.codec != LP_CODEC_AUTO) ||
+            table_cost(planner, price) < table_cost(planner, candidates[best].price))
+            best = i;
+    }
+    return best;
+}
+
+static const char *price_name(const struct lp_price *price)
+{
+    switch (price->codec) {
+    case LP_CODEC_LANE:
+        return "lane";
+    case LP_CODEC_IBP:
+        return price->ibp_word_bytes == 4 ? "ibp of 4-byte words" : "ibp of 8-byte words";
+    default:
+        return "raw";
+    }
+}
+
+static void explain(const struct planner *planner, struct lp_table *table,
+                    const struct candidate *candidates, uint32_t n, uint32_t best)
+{
+    const char *const what = planner->params.layout == LP_LAYOUT_SLOTTED ? "moves" : "stores";
+    const struct lp_price *const price = candidates[best].price;
+    const char *const name = price_name(price);
+    const char *note = "";
+
+    for (uint32_t i = 1; i < n; i++)
+        if (candidates[i].price->codec == planner->params.codec && note[0] == '\0')
+            note = candidates[i].price->note;
+    if (planner->base.geometry.n_elements == 0)
+        (void)snprintf(table->reason, sizeof(table->reason), "raw: the tensor has no elements");
+    else if (best == 0 && planner->params.codec == LP_CODEC_RAW)
+        (void)snprintf(table->reason, sizeof(table->reason), "raw was asked for");
+    else if (best == 0 && planner->params.codec != LP_CODEC_AUTO)
+        (void)snprintf(table->reason, sizeof(table->reason), "raw: %s", note);
+    else if (best == 0)
+        (void)snprintf(table->reason, sizeof(table->reason), "raw: no codec %s enough less", what);
+    else
+        (void)snprintf(table->reason, sizeof(table->reason), "%s %s; it %s %.1f %% of raw", name,
+                       planner->params.codec == LP_CODEC_AUTO ? "is the cheapest" : "was asked for",
+                       what, 100 * cost_share(planner, price));
+}
+
+/* Price what the choice needs, or everything when the caller wants to see it. */
+static int price_all(struct planner *planner, struct candidate candidates[LP_PRICES_MAX],
+                     uint32_t *ret_n, bool everything, struct lp_error *err)
+{
+    const uint32_t codec = planner->params.codec, word = planner->params.ibp_word_bytes;
+    const bool any = everything || codec == LP_CODEC_AUTO;
+    uint32_t n = 0;
+    int rc;
+
+    price_raw(planner, &candidates[n++]);
+    *ret_n = n;
+    if (planner->sample_records == 0)
+        return 0;
+    if (any || codec == LP_CODEC_LANE) {
+        *ret_n = n + 1;
+        LP_TRY(rc, price_lane(planner, &candidates[n++], err));
+    }
+    for (uint32_t s = 4; s <= 8; s += 4) {
+        if ((!any && codec != LP_CODEC_IBP) || (word != 0 && word != s))
+            continue;
+        *ret_n = n + 1;
+        LP_TRY(rc, price_ibp(planner, &candidates[n++], s, err));
+    }
+    return 0;
+}
+
+/* All that is decided once the planner stands. */
+static int decide(struct lp_table *ret_table, struct planner *planner, bool everything,
+                  struct lp_error *err)
+{
+    struct candidate candidates[LP_PRICES_MAX];
+    uint32_t n = 0, best = 0;
+    int rc;
+
+    memset(candidates, 0, sizeof(candidates));
+    rc = price_all(planner, candidates, &n, everything, err);
+    if (rc == 0 && everything)
+        rc = measure_entropy(planner, err);
+    if (rc == 0) {
+        best = choose(planner, candidates, n);
+        *ret_table = candidates[best].table;
+        explain(planner, ret_table, candidates, n, best);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (rc < 0 || i != best)
+            lp_codec_table_fini(&candidates[i].table);
+    return rc;
+}
+
+int lp_codec_plan(struct lp_table *ret_table, const struct lp_geometry *geometry,
+                  const struct lp_plan_params *params, const void *sample, uint64_t sample_elements,
+                  struct lp_prices *ret_prices, struct lp_error *err)
+{
+    struct planner *planner;
+    int rc;
+
+    planner = lp_mem_alloc(sizeof(*planner));
+    if (planner == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for a plan");
+    LP_TRY_GOTO(rc, planner_init(planner, geometry, params, sample, sample_elements, err), free);
+    LP_TRY_GOTO(rc, planner_alloc(planner, err), free);
+    rc = decide(ret_table, planner, ret_prices != NULL, err);
+    planner->prices.sample_bytes = planner->sample_bytes;
+    if (rc == 0 && ret_prices != NULL)
+        *ret_prices = planner->prices;
+    lp_mem_free(planner->record);
+
+free:
+    lp_mem_free(planner);
+    return rc;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One record, coded and decoded by whatever codec its table has. Inline: this is the row path. */
+#ifndef LP_CODEC_RECORD_H
+#define LP_CODEC_RECORD_H
+
+#include <string.h>
+
+#include "codec/ops.h"
+#include "codec/place.h"
+
+/* Code n elements when the result, rounded up to the table's alignment, is shorter than the raw
+ * record. Returns the codec's size, or 0: store it raw. dst as for the encoders of codec/ops.h. */
+static inline uint32_t lp_codec_record_encode(const struct lp_table *table,
+                                              const struct lp_codec_ops *ops, const void *src,
+                                              uint32_t n, void *dst)
+{
+    const uint32_t raw_length = lp_codec_raw_length(table, n);
+    const uint32_t limit = raw_length - table->align_bytes + 1;
+    const uint32_t bytes = n * table->geometry.elem_bytes;
+
+    if (table->codec == LP_CODEC_LANE)
+        return ops->lane_encode(&table->lane, src, n, dst, limit);
+    if (table->codec == LP_CODEC_IBP && bytes % table->ibp.word_bytes == 0)
+        return ops->ibp_encode(&table->ibp, src, bytes / table->ibp.word_bytes, dst, limit);
+    return 0;
+}
+
+/* A raw record: its elements, then zeros up to the alignment. */
+static inline int lp_codec_record_copy(const uint8_t *src, uint32_t raw_length, void *dst,
+                                       uint32_t bytes)
+{
+    uint8_t any = 0;
+
+    memcpy(dst, src, bytes);
+    for (uint32_t i = bytes; i < raw_length; i++)
+        any |= src[i];
+    return any == 0 ? 0 : LP_ECORRUPT;
+}
+
+/* Decode a record of n elements from its checked place. 0, or LP_ECORRUPT. */
+static inline int lp_codec_record_decode(const struct lp_table *table,
+                                         const struct lp_codec_ops *ops, const uint8_t *src,
+                                         uint32_t stored_bytes, void *dst, uint32_t n)
+{
+    const uint32_t raw_length = lp_codec_raw_length(table, n);
+    const uint32_t bytes = n * table->geometry.elem_bytes;
+
+    if (stored_bytes == raw_length)
+        return lp_codec_record_copy(src, raw_length, dst, bytes);
+    if (table->codec == LP_CODEC_LANE)
+        return ops->lane_decode(&table->lane, src, stored_bytes, table->align_bytes, dst, n);
+    if (bytes % table->ibp.word_bytes != 0)
+        return LP_ECORRUPT;
+    return ops->ibp_decode(&table->ibp, src, stored_bytes, table->align_bytes, dst,
+                           bytes / table->ibp.word_bytes);
+}
+
+#endif
