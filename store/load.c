@@ -253,7 +253,7 @@ int lp_load_tensor_init(const struct lp_load_file *file, struct lp_load_tensor *
                         struct lp_error *err)
 {
     struct lp_load_tensor made = {.file_dtype = dtype};
-    uint32_t out_dtype;
+    uint32_t out_dtype = 0;
     int rc;
 
     LP_TRY(rc, lp_codec_name_check(name, strlen(name), err));

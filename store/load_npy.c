@@ -399,8 +399,8 @@ int lp_load_npy_parse(struct lp_load_file *file, struct lp_error *err)
 {
     struct header header = {0};
     struct lp_load_tensor *tensor;
-    uint64_t base;
-    size_t bytes;
+    uint64_t base = 0;
+    size_t bytes = 0;
     int rc;
 
     LP_TRY(rc, preamble_read(file, &base, &bytes, err));

@@ -142,7 +142,7 @@ static int header_load(const char *text, size_t bytes, json_t **ret_root, struct
 static int header_read(const struct lp_load_file *file, json_t **ret_root, uint64_t *ret_base,
                        struct lp_error *err)
 {
-    size_t bytes;
+    size_t bytes = 0;
     int rc;
 
     LP_TRY(rc, header_length(file, &bytes, err));
@@ -358,8 +358,8 @@ int lp_load_safetensors_parse(struct lp_load_file *file, struct lp_error *err)
 {
     json_t *root = NULL;
     struct entry *entries;
-    uint64_t base;
-    uint32_t n;
+    uint64_t base = 0;
+    uint32_t n = 0;
     int rc;
 
     LP_TRY(rc, header_read(file, &root, &base, err));
