@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of CPU tiers: each function once per tier, weakest first, a stronger one overwriting what it does better. Chosen once, at first use, from
- * base/cpu.h, which LANEPACK_CPU_MASK can restrict. ops_scalar.c is the reference and always built. */
+/* The table of CPU tiers: each function once per tier, weakest first, a stronger one overwriting
+ * what it does better. Chosen once, at first use, from base/cpu.h, which LANEPACK_CPU_MASK can
+ * restrict. ops_scalar.c is the reference and always built. */
 #ifndef LP_CODEC_OPS_H
 #define LP_CODEC_OPS_H
 
@@ -8,31 +9,49 @@
 #include "codec/table.h"
 
 struct lp_codec_ops {
-    const char *tier;   /* "scalar", "avx512", ...: of the strongest function */
+    const char *tier; /* "scalar", "avx512", ...: of the strongest function */
 
-    /* Decode one coded lane record of n elements. src has src_bytes (stored length, padding included) and LP_CODEC_SLACK_BYTES readable behind;
-     * dst gets n elements and not a byte more; no alignment is assumed. 0, or LP_ECORRUPT when the record does not fill exactly
-     * round_up(its size, align_bytes) == src_bytes, an exponent is out of range, or padding is not zero. Allocates nothing. */
-    int (*lane_decode)(const struct lp_lane *lane, const void *src, uint32_t src_bytes, uint32_t align_bytes, void *dst, uint32_t n);
+    /* Decode one coded lane record of n elements. src has src_bytes (stored length, padding
+     * included) and LP_CODEC_SLACK_BYTES readable behind; dst gets n elements and not a byte more;
+     * no alignment is assumed. 0, or LP_ECORRUPT (dst unspecified) when the record does not fill
+     * src_bytes == round_up(its size, align_bytes), an exponent is out of range, or padding is not
+     * zero. A source that changes meanwhile gives wrong values, but no access elsewhere. Allocates
+     * nothing. */
+    int (*lane_decode)(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
+                       uint32_t align_bytes, void *dst, uint32_t n);
 
-    /* Code n elements; dst has room for the raw size and LP_CODEC_SLACK_BYTES. Returns the codec's size, or 0 when it is not below limit_bytes
-     * (dst is then unspecified within raw size + slack). Every tier gives the same bytes. */
-    uint32_t (*lane_encode)(const struct lp_lane *lane, const void *src, uint32_t n, void *dst, uint32_t limit_bytes);
+    /* Code n elements; dst has room for their raw size and LP_CODEC_SLACK_BYTES. limit_bytes is at
+     * most the raw size. Returns the codec's size, or 0 when it is not below limit_bytes; dst is
+     * unspecified behind it, or from its start. Every tier gives the same bytes. */
+    uint32_t (*lane_encode)(const struct lp_lane *lane, const void *src, uint32_t n, void *dst,
+                            uint32_t limit_bytes);
 
-    /* Count exponents: hist[e] += number of elements with exponent e; hist has 2^E entries. */
+    /* Count exponents: hist[e] += number of elements with exponent e; hist has 2^E entries. dtype
+     * is a float. */
     void (*exponent_histogram)(uint32_t dtype, const void *src, uint64_t n, uint32_t *hist);
 
     /* One ibp record of n words (docs/FORMAT.md, section 4); sizes and errors as for lane. */
-    int (*ibp_decode)(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes, uint32_t align_bytes, void *dst, uint32_t n_words);
-    uint32_t (*ibp_encode)(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst, uint32_t limit_bytes);
+    int (*ibp_decode)(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
+                      uint32_t align_bytes, void *dst, uint32_t n_words);
+    uint32_t (*ibp_encode)(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst,
+                           uint32_t limit_bytes);
 };
 
 /* The tier in use. */
 const struct lp_codec_ops *lp_codec_ops(void);
 
-/* All tiers that this CPU can run, weakest first, the mask ignored: for tests and benches. Returns how many; tier i in ret_ops[i]. */
+/* All tiers that this CPU can run, weakest first, the mask ignored: for tests and benches. Returns
+ * how many; tier i in ret_ops[i]. */
 #define LP_CODEC_TIERS_MAX 4
 int lp_codec_ops_tiers(const struct lp_codec_ops *ret_ops[LP_CODEC_TIERS_MAX]);
+
+/* The reference, which other tiers call for what they leave out. */
+int lp_codec_scalar_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
+                                uint32_t align_bytes, void *dst, uint32_t n);
+uint32_t lp_codec_scalar_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n,
+                                     void *dst, uint32_t limit_bytes);
+void lp_codec_scalar_exponent_histogram(uint32_t dtype, const void *src, uint64_t n,
+                                        uint32_t *hist);
 
 /* Each tier's own file fills what it has. */
 void lp_codec_ops_scalar_fill(struct lp_codec_ops *ops);

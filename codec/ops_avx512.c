@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The AVX-512 tier's row in the table. */
+#include "codec/ops_avx512.h"
+
+void lp_codec_ops_avx512_fill(struct lp_codec_ops *ops)
+{
+    ops->tier = "avx512";
+    ops->lane_decode = lp_codec_avx512_lane_decode;
+    ops->lane_encode = lp_codec_avx512_lane_encode;
+    ops->exponent_histogram = lp_codec_avx512_exponent_histogram;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reference tier: one element at a time, as docs/FORMAT.md tells it. Every other tier is
+ * compared with this one. */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "codec/codec_ibp.h"
+#include "codec/lane_parts.h"
+#include "codec/ops.h"
+
+static uint32_t load_bit(const uint8_t *src, uint64_t bit)
+{
+    return src[bit / 8] >> (bit % 8) & 1;
+}
+
+/* Code i of a level: one bit from each of its planes. */
+static uint32_t load_code(const uint8_t *src, uint64_t level_bit, uint32_t width, uint32_t count,
+                          uint32_t i)
+{
+    uint32_t code = 0;
+
+    for (uint32_t p = 0; p < width; p++)
+        code |= load_bit(src, level_bit + (uint64_t)p * count + i) << p;
+    return code;
+}
+
+static uint32_t count_zeros(const uint8_t *src, uint64_t bit, uint32_t width, uint32_t count)
+{
+    uint32_t zeros = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        zeros += load_code(src, bit, width, count, i) == 0;
+    return zeros;
+}
+
+static uint64_t load_word(const void *p, uint32_t n_bytes)
+{
+    switch (n_bytes) {
+    case 8:
+        return lp_load_u64(p);
+    case 4:
+        return lp_load_u32(p);
+    case 2:
+        return lp_load_u16(p);
+    default:
+        return *(const uint8_t *)p;
+    }
+}
+
+static void store_word(void *p, uint32_t n_bytes, uint64_t word)
+{
+    switch (n_bytes) {
+    case 8:
+        lp_store_u64(p, word);
+        break;
+    case 4:
+        lp_store_u32(p, (uint32_t)word);
+        break;
+    case 2:
+        lp_store_u16(p, (uint16_t)word);
+        break;
+    default:
+        *(uint8_t *)p = (uint8_t)word;
+    }
+}
+
+/* The other bits of element i, from byte arrays and planes. */
+static uint64_t load_other(const struct lp_lane *lane, const uint8_t *src,
+                           const struct lp_lane_parts *parts, uint32_t n, uint32_t i)
+{
+    const uint8_t *array = src;
+    uint32_t shift = 0;
+    uint64_t other = 0;
+
+    for (uint32_t size = 4; size > 0; size /= 2) {
+        if ((lane->byte_bits / 8 & size) == 0)
+            continue;
+        other |= load_word(array + (size_t)i * size, size) << shift;
+        array += (size_t)n * size;
+        shift += 8 * size;
+    }
+    for (uint32_t p = 0; p < lane->plane_bits; p++)
+        other |= (uint64_t)load_bit(src, parts->planes_bit + (uint64_t)p * n + i) << (shift + p);
+    return other;
+}
+
+/* No exponent: the source has changed since its parts were counted. */
+#define EXPONENT_NONE UINT32_MAX
+
+/* The next element's exponent; next[k] counts what has been read of level k, then of the raw
+ * exponents. */
+static uint32_t next_exponent(const struct lp_lane *lane, const uint8_t *src,
+                              const struct lp_lane_parts *parts, uint32_t *next)
+{
+    for (uint32_t k = 0; k < lane->n_levels; k++) {
+        uint32_t code;
+
+        if (next[k] == parts->count[k])
+            return EXPONENT_NONE;
+        code = load_code(src, parts->level_bit[k], lane->widths[k], parts->count[k], next[k]++);
+        if (code != 0)
+            return (parts->base + lane->rank_at[k << LP_LANE_LEVEL_SHIFT | code]) &
+                   lane->exponent_mask;
+    }
+    if (next[lane->n_levels] == parts->count[lane->n_levels])
+        return EXPONENT_NONE;
+    return lp_lane_load_exponent(src + parts->raw_byte + next[lane->n_levels]++ *
+                                 lane->escape_bytes, lane->escape_bytes);
+}
+
+int lp_codec_scalar_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
+                       uint32_t align_bytes, void *dst, uint32_t n)
+{
+    const uint32_t m = lane->mantissa_bits, sign_at = 8 * lane->elem_bytes - 1;
+    uint32_t next[LP_FORMAT_LANE_LEVELS_MAX + 1] = {0};
+    struct lp_lane_parts parts;
+
+    if (!lp_lane_find_parts(lane, src, src_bytes, align_bytes, n, count_zeros, &parts))
+        return LP_ECORRUPT;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t other = load_other(lane, src, &parts, n, i);
+        const uint64_t exponent = next_exponent(lane, src, &parts, next);
+
+        if (exponent == EXPONENT_NONE)
+            return LP_ECORRUPT;
+        store_word((uint8_t *)dst + (size_t)i * lane->elem_bytes, lane->elem_bytes,
+                   other >> m << sign_at | exponent << m | (other & ((UINT64_C(1) << m) - 1)));
+    }
+    return 0;
+}
+
+/* A bit string that grows at its end. */
+struct bit_writer {
+    uint8_t *dst;
+    uint64_t bit;
+};
+
+static void put_bit(struct bit_writer *out, uint32_t value)
+{
+    if (out->bit % 8 == 0)
+        out->dst[out->bit / 8] = 0;
+    out->dst[out->bit / 8] |= (uint8_t)((value & 1) << (out->bit % 8));
+    out->bit++;
+}
+
+/* Element i split: its exponent, and its other bits in *ret_other. */
+static uint32_t split(const struct lp_lane *lane, const void *src, uint32_t i, uint64_t *ret_other)
+{
+    const uint32_t m = lane->mantissa_bits, sign_at = 8 * lane->elem_bytes - 1;
+    const uint64_t word = load_word((const uint8_t *)src + (size_t)i * lane->elem_bytes,
+                                    lane->elem_bytes);
+
+    *ret_other = word >> sign_at << m | (word & ((UINT64_C(1) << m) - 1));
+    return (uint32_t)(word >> m) & lane->exponent_mask;
+}
+
+static uint32_t place_at(const struct lp_lane *lane, const void *src, uint32_t i, uint32_t base)
+{
+    uint64_t other;
+
+    return lane->place_of[(split(lane, src, i, &other) - base) & lane->exponent_mask];
+}
+
+/* The arrays of bytes; returns where they end. */
+static uint8_t *put_arrays(const struct lp_lane *lane, const void *src, uint32_t n, uint8_t *dst)
+{
+    uint32_t shift = 0;
+    uint64_t other;
+
+    for (uint32_t size = 4; size > 0; size /= 2) {
+        if ((lane->byte_bits / 8 & size) == 0)
+            continue;
+        for (uint32_t i = 0; i < n; i++) {
+            (void)split(lane, src, i, &other);
+            store_word(dst + (size_t)i * size, size, other >> shift);
+        }
+        dst += (size_t)n * size;
+        shift += 8 * size;
+    }
+    return dst;
+}
+
+/* Planes of the other bits, then those of each level, over the elements that get so far. */
+static void put_planes(const struct lp_lane *lane, const void *src, uint32_t n, uint32_t base,
+                       struct bit_writer *out)
+{
+    uint64_t other;
+
+    for (uint32_t p = 0; p < lane->plane_bits; p++) {
+        for (uint32_t i = 0; i < n; i++) {
+            (void)split(lane, src, i, &other);
+            put_bit(out, (uint32_t)(other >> (lane->byte_bits + p)));
+        }
+    }
+    for (uint32_t k = 0; k < lane->n_levels; k++) {
+        for (uint32_t p = 0; p < lane->widths[k]; p++) {
+            for (uint32_t i = 0; i < n; i++) {
+                const uint32_t place = place_at(lane, src, i, base);
+
+                if (place >> LP_LANE_LEVEL_SHIFT >= k)
+                    put_bit(out, place >> LP_LANE_LEVEL_SHIFT == k ? place >> p : 0);
+            }
+        }
+    }
+}
+
+static uint8_t *put_raw_exponents(const struct lp_lane *lane, const void *src, uint32_t n,
+                                  uint32_t base, uint8_t *dst)
+{
+    uint64_t other;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (place_at(lane, src, i, base) >> LP_LANE_LEVEL_SHIFT != lane->n_levels)
+            continue;
+        store_word(dst, lane->escape_bytes, split(lane, src, i, &other));
+        dst += lane->escape_bytes;
+    }
+    return dst;
+}
+
+void lp_codec_scalar_exponent_histogram(uint32_t dtype, const void *src, uint64_t n, uint32_t *hist)
+{
+    const struct lp_dtype_info *const info = lp_codec_dtype_info(dtype);
+    const uint32_t mask = (1u << info->exponent_bits) - 1;
+
+    for (uint64_t i = 0; i < n; i++)
+        hist[load_word((const uint8_t *)src + i * info->bytes, info->bytes) >>
+             info->mantissa_bits & mask]++;
+}
+
+uint32_t lp_codec_scalar_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n, void *dst,
+                            uint32_t limit_bytes)
+{
+    uint32_t hist[LP_LANE_EXPONENTS_MAX];
+    const struct lp_lane_counts counts = {hist, 0, lane->exponent_mask, n};
+    struct bit_writer out;
+    uint32_t base, size;
+    uint8_t *end;
+
+    memset(hist, 0, (lane->exponent_mask + 1) * sizeof(hist[0]));
+    lp_codec_scalar_exponent_histogram(lane->dtype, src, n, hist);
+    base = lp_codec_lane_pick_base(lane, &counts);
+    size = lp_codec_lane_size(lane, &counts, base);
+    if (size >= limit_bytes)
+        return 0;
+    end = put_arrays(lane, src, n, dst);
+    if (lane->base_bytes != 0)
+        store_word(end, lane->base_bytes, base);
+    out.dst = end + lane->base_bytes;
+    out.bit = 0;
+    put_planes(lane, src, n, base, &out);
+    put_raw_exponents(lane, src, n, base, out.dst + (out.bit + 7) / 8);
+    return size;
+}
+
+void lp_codec_ops_scalar_fill(struct lp_codec_ops *ops)
+{
+    ops->tier = "scalar";
+    ops->lane_decode = lp_codec_scalar_lane_decode;
+    ops->lane_encode = lp_codec_scalar_lane_encode;
+    ops->exponent_histogram = lp_codec_scalar_exponent_histogram;
+    ops->ibp_decode = lp_codec_ibp_decode_scalar;
+    ops->ibp_encode = lp_codec_ibp_encode_scalar;
+}
