@@ -21,3 +21,7 @@ if(LP_SANITIZE)
     set(LP_SANITIZER_ADDRESS TRUE)
   endif()
 endif()
+if(LP_FUZZ)
+  # Coverage for libFuzzer in everything that a target reaches; targets themselves link the driver.
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=fuzzer-no-link>")
+endif()
