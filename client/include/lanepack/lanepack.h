@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanepack: losslessly packed tensors in shared host memory, read row by row. This header is the manual.
+/* Lanepack: losslessly packed tensors in shared host memory, read row by row. This header is the
+ * manual.
  *
- * A client connects to the node's daemon (or to a store of its own, path "local:"), puts tensors, opens tensors and reads rows. Packed bytes are
- * mapped, not copied; rows are decoded where they are wanted: by this thread, by workers of the client, or by warps of a GPU.
+ * A client connects to the node's daemon (or to a store of its own, path "local:"), puts tensors,
+ * opens tensors and reads rows. Packed bytes are mapped, not copied; rows are decoded where they
+ * are wanted: by this thread, by workers of the client, or by warps of a GPU.
  *
  * Rules that hold everywhere
- *   Results    0 is good, a negative LP_E* code is a failure, a positive number is a count. ret_* is untouched on failure.
- *   Errors     the last argument, which may be NULL, gets the code and a sentence.
- *   Structs    struct_size first: set by lp_options_init() or to sizeof; fields that are 0 mean "the library decides".
- *   Handles    opaque; usable from any thread. After fork() the child gets LP_EFORK until it connects anew; closing there is fine.
- *   Waiting    every call that waits ends at its deadline with LP_ETIMEDOUT.
- *   Manners    no signal handler, no log, no exit; no thread unless workers are asked for; descriptors are close-on-exec.
- * Ownership words: borrows (for the call), copies, takes, returns new (and what frees it). */
+ *   Results    0 is good, a negative LP_E* code is a failure, a positive number is a count. ret_*
+ * is untouched on failure. Errors     the last argument, which may be NULL, gets the code and a
+ * sentence. Structs    struct_size first: set by lp_options_init() or to sizeof; fields that are 0
+ * mean "the library decides". Handles    opaque; usable from any thread. After fork() the child
+ * gets LP_EFORK until it connects anew; closing there is fine. Waiting    every call that waits
+ * ends at its deadline with LP_ETIMEDOUT. Manners    no signal handler, no log, no exit; no thread
+ * unless workers are asked for; descriptors are close-on-exec. Ownership words: borrows (for the
+ * call), copies, takes, returns new (and what frees it). */
 #ifndef LANEPACK_LANEPACK_H
 #define LANEPACK_LANEPACK_H
 
@@ -28,7 +31,9 @@
 extern "C" {
 #endif
 
-/* --- Errors ------------------------------------------------------------------------------------------------ */
+/* --- Errors
+ * ------------------------------------------------------------------------------------------------
+ */
 
 #ifndef LP_ERROR_DEFINED
 #define LP_ERROR_DEFINED
@@ -84,7 +89,9 @@ LP_API const char *lp_error_name(int code);
 /* major << 16 | minor << 8 | patch of the library in use. */
 LP_API uint32_t lp_version(void);
 
-/* --- Tensors ----------------------------------------------------------------------------------------------- */
+/* --- Tensors
+ * -----------------------------------------------------------------------------------------------
+ */
 
 #ifndef LP_DTYPES_DEFINED
 #define LP_DTYPES_DEFINED
@@ -107,10 +114,18 @@ enum lp_dtype {
     LP_DTYPE_END = 16
 };
 
-/* raw: as it is. ibp: invariant bit packing. lane: exponents by rank in a cascade. auto: the cheapest on a sample. */
-enum lp_codec_id { LP_CODEC_AUTO = 0, LP_CODEC_RAW = 1, LP_CODEC_IBP = 2, LP_CODEC_LANE = 3, LP_CODEC_END = 4 };
+/* raw: as it is. ibp: invariant bit packing. lane: exponents by rank in a cascade. auto: the
+ * cheapest on a sample. */
+enum lp_codec_id {
+    LP_CODEC_AUTO = 0,
+    LP_CODEC_RAW = 1,
+    LP_CODEC_IBP = 2,
+    LP_CODEC_LANE = 3,
+    LP_CODEC_END = 4
+};
 
-/* packed: records back to back, saves memory and link bytes. slotted: fixed places, saves link bytes only. */
+/* packed: records back to back, saves memory and link bytes. slotted: fixed places, saves link
+ * bytes only. */
 enum lp_layout { LP_LAYOUT_PACKED = 1, LP_LAYOUT_SLOTTED = 2, LP_LAYOUT_END = 3 };
 #endif
 
@@ -130,135 +145,170 @@ struct lp_tensor_info {
     uint64_t n_rows, row_bytes;
     uint64_t logical_bytes; /* elements times their size */
     uint64_t stored_bytes;  /* what it takes in memory: capacity ratio = logical / stored */
-    uint64_t wire_bytes;    /* sectors moved when each record is read once: transfer ratio = logical / wire */
-    uint64_t record_bytes;  /* raw size of the unit that is decoded at once */
+    uint64_t wire_bytes; /* sectors moved when each record is read once: transfer ratio = logical /
+                            wire */
+    uint64_t record_bytes; /* raw size of the unit that is decoded at once */
     uint64_t n_records, raw_records;
-    uint64_t version;       /* counts up with each replacement of the name */
-    uint64_t epoch;         /* of the daemon that served it; 0 for local: */
-    uint64_t fingerprint;   /* of dtype, shape, codec and tag */
+    uint64_t version;     /* counts up with each replacement of the name */
+    uint64_t epoch;       /* of the daemon that served it; 0 for local: */
+    uint64_t fingerprint; /* of dtype, shape, codec and tag */
 };
 
-/* --- Clients ----------------------------------------------------------------------------------------------- */
+/* --- Clients
+ * -----------------------------------------------------------------------------------------------
+ */
 
 typedef struct lp_client lp_client; /* a connection, or a store of its own */
 typedef struct lp_writer lp_writer; /* a tensor in the making */
 typedef struct lp_tensor lp_tensor; /* an opened tensor, held by a lease */
 
 struct lp_connect_options {
-    uint32_t struct_size, flags, workers; /* workers: threads for gathers with threads > 1; 0: none */
-    const char *path;       /* borrows: socket, or "local:", or NULL: LANEPACK_SOCKET, then $XDG_RUNTIME_DIR/lanepack/control.sock if it
-                               exists, then /run/lanepack/control.sock */
+    uint32_t struct_size, flags,
+        workers;            /* workers: threads for gathers with threads > 1; 0: none */
+    const char *path;       /* borrows: socket, or "local:", or NULL: LANEPACK_SOCKET, then
+                               $XDG_RUNTIME_DIR/lanepack/control.sock if it       exists, then
+                               /run/lanepack/control.sock */
     const char *name_space; /* borrows; NULL: "default" */
-    const char *app;        /* borrows; who this is, for people who read the daemon's status; NULL: the program's name */
-    uint64_t timeout_ns;    /* of connect and of each call; 0: 5 s */
-    uint64_t local_bytes;   /* "local:": size of the store; 0: 1 GiB, or less where memory is short */
+    const char *app;     /* borrows; who this is, for people who read the daemon's status; NULL: the
+                            program's name */
+    uint64_t timeout_ns; /* of connect and of each call; 0: 5 s */
+    uint64_t local_bytes; /* "local:": size of the store, in chunks of 32 MiB; 0: 256 MiB */
 };
 
 struct lp_client_info {
     uint32_t struct_size, protocol;
-    uint64_t epoch;          /* 0 for local: */
+    uint64_t epoch; /* 0 for local: */
     uint64_t pool_bytes, chunk_bytes;
     uint32_t n_pools, ready; /* ready: the pool is resident */
-    char capability[12];     /* "pinned", "pageable", "none": how a GPU of this process would reach the pool; "none" until asked for */
-    char server[52];         /* "lanepackd 0.1.0", or "local" */
+    char capability[12]; /* "pinned", "pageable", "none": how a GPU of this process would reach the
+                            pool; "none" until asked for */
+    char server[52];     /* "lanepackd 0.1.0", or "local" */
 };
 
 /* Set struct_size and the defaults (all else 0). options: any struct of this header. */
 LP_API void lp_options_init(void *options, uint32_t struct_size);
 
-/* Connect. options may be NULL. Returns new; lp_client_close() ends it. LP_ECONN (nothing listens there), LP_ETIMEDOUT, LP_EVERSION (both ranges are
- * named), LP_EPERM, LP_ENOMEM. */
-LP_API int lp_client_connect(const struct lp_connect_options *options, lp_client **ret_client, struct lp_error *err);
+/* Connect. options may be NULL. Returns new; lp_client_close() ends it. LP_ECONN (nothing listens
+ * there), LP_ETIMEDOUT, LP_EVERSION (both ranges are named), LP_EPERM, LP_ENOMEM. */
+LP_API int lp_client_connect(const struct lp_connect_options *options, lp_client **ret_client,
+                             struct lp_error *err);
 
-/* Close; NULL is fine. Tensors may be closed before or after: mapped bytes stay until the last is. Joins workers. */
+/* Close; NULL is fine. Tensors may be closed before or after: mapped bytes stay until the last is.
+ * Joins workers. */
 LP_API void lp_client_close(lp_client *client);
 
-LP_API int lp_client_get_info(lp_client *client, struct lp_client_info *ret_info, struct lp_error *err);
+LP_API int lp_client_get_info(lp_client *client, struct lp_client_info *ret_info,
+                              struct lp_error *err);
 
-/* One control request (docs/PROTOCOL.md) with parameters as JSON text; NULL: {}. *ret_json returns new: the result as text, lp_free() frees it.
- * Requests that carry descriptors are refused with LP_ENOTSUP, and so is every request on "local:". */
-LP_API int lp_client_call(lp_client *client, const char *method, const char *params_json, char **ret_json, struct lp_error *err);
+/* One control request (docs/PROTOCOL.md) with parameters as JSON text; NULL: {}. *ret_json returns
+ * new: the result as text, lp_free() frees it. Requests that carry descriptors are refused with
+ * LP_ENOTSUP, and so is every request on "local:". */
+LP_API int lp_client_call(lp_client *client, const char *method, const char *params_json,
+                          char **ret_json, struct lp_error *err);
 LP_API void lp_free(void *memory);
 
-/* --- Putting ----------------------------------------------------------------------------------------------- */
+/* --- Putting
+ * -----------------------------------------------------------------------------------------------
+ */
 
 enum lp_put_flag {
     LP_PUT_IF_ABSENT = 1u, /* a name that exists is no error, and nothing is written */
-    LP_PUT_REPLACE = 2u,   /* a name that exists gets a new version; open readers keep the old one */
+    LP_PUT_REPLACE = 2u, /* a name that exists gets a new version; open readers keep the old one */
     LP_PUT_EPHEMERAL = 4u, /* gone with this connection */
     LP_PUT_VERIFY = 8u     /* decode and compare before sealing */
 };
 
 struct lp_put_options {
-    uint32_t struct_size, flags; /* enum lp_put_flag */
-    uint32_t codec, layout;      /* 0: auto, packed */
-    uint32_t align_bytes;        /* 0: 4 */
+    uint32_t struct_size, flags;           /* enum lp_put_flag */
+    uint32_t codec, layout;                /* 0: auto, packed */
+    uint32_t align_bytes;                  /* 0: 4 */
     uint32_t record_rows, record_elements; /* 0: chosen; not both */
-    uint64_t deadline_ns;        /* 0: the client's timeout for each request that it makes */
-    const char *tag;             /* borrows; model revision or the like, part of the fingerprint; NULL: none */
+    uint64_t deadline_ns; /* 0: the client's timeout for each request that it makes */
+    const char *tag; /* borrows; model revision or the like, part of the fingerprint; NULL: none */
+    const void *sample; /* borrows, for lp_writer_open(): rows spread over the tensor, whole records
+                           of them, to choose the codec from */
+    uint64_t sample_rows;
 };
 
-/* Pack data and store it under name (UTF-8, 1 to 512 bytes, no control characters). data borrows, row-major. options may be NULL.
- * LP_EEXIST, LP_ENOSPC (need and have are named), LP_ENAME, LP_EINVAL, LP_ECONN, LP_ETIMEDOUT, LP_ENOMEM. */
-LP_API int lp_client_put(lp_client *client, const char *name, const struct lp_shape *shape, const void *data,
-                         const struct lp_put_options *options, struct lp_error *err);
+/* Pack data and store it under name (UTF-8, 1 to 512 bytes, no control characters). data borrows,
+ * row-major. options may be NULL. LP_EEXIST, LP_ENOSPC (need and have are named), LP_ENAME,
+ * LP_EINVAL, LP_ECONN, LP_ETIMEDOUT, LP_ENOMEM. */
+LP_API int lp_client_put(lp_client *client, const char *name, const struct lp_shape *shape,
+                         const void *data, const struct lp_put_options *options,
+                         struct lp_error *err);
 
-/* The same as a stream, for tensors larger than memory: open, append rows in order until all are in, seal. The codec is chosen from a sample, which
- * sample_data gives when it is not NULL (sample_rows rows, spread over the tensor), else from the first rows appended.
- * One thread at a time per writer. Not visible to anybody before the seal. */
-LP_API int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *shape, const struct lp_put_options *options,
-                          lp_writer **ret_writer, struct lp_error *err);
-LP_API int lp_writer_append(lp_writer *writer, const void *rows, uint64_t n_rows, struct lp_error *err);
+/* The same as a stream, for tensors larger than memory: open, append rows in order until all are
+ * in, seal. The codec is chosen from options->sample where it is given, else from the first rows
+ * appended (up to 32 MiB are held back for that). One thread at a time per writer. Nobody sees the
+ * tensor before the seal. */
+LP_API int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *shape,
+                          const struct lp_put_options *options, lp_writer **ret_writer,
+                          struct lp_error *err);
+LP_API int lp_writer_append(lp_writer *writer, const void *rows, uint64_t n_rows,
+                            struct lp_error *err);
 
-/* Seal, or give up; the writer is gone in any case. ret_info may be NULL. LP_ESIZE: rows are missing. */
-LP_API int lp_writer_seal_take(lp_writer *writer, struct lp_tensor_info *ret_info, struct lp_error *err);
+/* Seal, or give up; the writer is gone in any case. ret_info may be NULL. LP_ESIZE: rows are
+ * missing. */
+LP_API int lp_writer_seal_take(lp_writer *writer, struct lp_tensor_info *ret_info,
+                               struct lp_error *err);
 LP_API void lp_writer_abort_take(lp_writer *writer);
 
-/* --- Finding and reading ----------------------------------------------------------------------------------- */
+/* --- Finding and reading
+ * ----------------------------------------------------------------------------------- */
 
-/* Open n tensors: map what is not mapped yet, check it, hold a lease. names borrows. ret_tensors[i] returns new or NULL, ret_codes[i] (may be NULL when n
- * is 1) says why. 0 when all are open, else the first failure's code. lp_tensor_close() ends each. */
-LP_API int lp_client_open(lp_client *client, const char *const *names, size_t n, lp_tensor **ret_tensors, int *ret_codes,
-                          struct lp_error *err);
-LP_API int lp_client_exists(lp_client *client, const char *const *names, size_t n, uint8_t *ret_hits, struct lp_error *err);
+/* Open n tensors: map what is not mapped yet, check it, hold a lease. names borrows. ret_tensors[i]
+ * returns new or NULL, ret_codes[i] (may be NULL when n is 1) says why. 0 when all are open, else
+ * the first failure's code. lp_tensor_close() ends each. */
+LP_API int lp_client_open(lp_client *client, const char *const *names, size_t n,
+                          lp_tensor **ret_tensors, int *ret_codes, struct lp_error *err);
+LP_API int lp_client_exists(lp_client *client, const char *const *names, size_t n,
+                            uint8_t *ret_hits, struct lp_error *err);
 
 /* Remove; names that do not exist are not counted and no error. Open readers keep their bytes. */
-LP_API int lp_client_remove(lp_client *client, const char *const *names, size_t n, uint64_t *ret_removed, struct lp_error *err);
+LP_API int lp_client_remove(lp_client *client, const char *const *names, size_t n,
+                            uint64_t *ret_removed, struct lp_error *err);
 
-/* Call back for each tensor whose name begins with prefix (NULL: all), in name order. A non-zero answer ends the listing and is returned. */
+/* Call back for each tensor whose name begins with prefix (NULL: all), in name order. A non-zero
+ * answer ends the listing and is returned. */
 typedef int (*lp_list_cb)(void *user, const char *name, const struct lp_tensor_info *info);
-LP_API int lp_client_list(lp_client *client, const char *prefix, lp_list_cb callback, void *user, struct lp_error *err);
+LP_API int lp_client_list(lp_client *client, const char *prefix, lp_list_cb callback, void *user,
+                          struct lp_error *err);
 
 LP_API int lp_tensor_get_info(const lp_tensor *tensor, struct lp_tensor_info *ret_info);
 
 /* A read of rows. */
 struct lp_gather {
     uint32_t struct_size, flags;       /* flags 0 */
-    uint32_t index_bytes, index_space; /* 4 or 8 (0: 8); space 0: rows and dst as device says, 1: rows in host memory */
+    uint32_t index_bytes, index_space; /* 4 or 8 (0: 8); space 0: rows and dst as device says, 1:
+                                          rows in host memory */
     const void *rows;                  /* row numbers, repeats allowed; NULL: all rows in order */
     uint64_t n_rows;
-    void *dst;                         /* row-major, no gaps */
-    uint64_t dst_bytes;                /* >= n_rows * row_bytes */
-    int32_t device;                    /* -1: the CPU; else a CUDA device number */
-    uint32_t threads, out_dtype;       /* threads: workers of the client to use, 0: this thread; out_dtype 0: as stored */
-    void *stream;                      /* device: CUstream; NULL: the default stream */
+    void *dst;                   /* row-major, no gaps */
+    uint64_t dst_bytes;          /* >= n_rows * row_bytes */
+    int32_t device;              /* -1: the CPU; else a CUDA device number */
+    uint32_t threads, out_dtype; /* threads: workers of the client to use, 0: this thread; out_dtype
+                                    0: as stored */
+    void *stream;                /* device: CUstream; NULL: the default stream */
     void *workspace;
     uint64_t workspace_bytes;
-    const void *default_row;           /* stands in for bad row numbers; NULL: they are LP_ERANGE */
-    uint64_t *status_dev;              /* device: the kernel stores the first bad position + 1 here, 0: good */
+    const void *default_row; /* stands in for bad row numbers; NULL: they are LP_ERANGE */
+    uint64_t *status_dev; /* device: the kernel stores the first bad position + 1 here, 0: good */
 };
 
 /* Decode rows, bit for bit. rows borrows, dst as lp_gather says.
  *
- * device -1: done on return; no system call and no request on this thread (with workers: futexes). Else: enqueued on gather->stream, which
- * borrows rows, dst and workspace until it has run. Any thread.
- * 0, or LP_ERANGE (a row number is too large and default_row is NULL; dst untouched), LP_ESIZE (dst too small; untouched), LP_ECORRUPT (a record
- * breaks the format; dst unspecified), LP_ENODEV (no GPU; says why), LP_ENOTSUP (out_dtype), LP_EFORK.
- * Source: docs/FORMAT.md, section 2.1. */
-LP_API int lp_tensor_gather(lp_tensor *tensor, const struct lp_gather *gather, struct lp_error *err);
+ * device -1: done on return; no system call and no request on this thread (with workers: futexes).
+ * Else: enqueued on gather->stream, which borrows rows, dst and workspace until it has run. Any
+ * thread. 0, or LP_ERANGE (a row number is too large and default_row is NULL; dst untouched),
+ * LP_ESIZE (dst too small; untouched), LP_ECORRUPT (a record breaks the format; dst unspecified),
+ * LP_ENODEV (no GPU; says why), LP_ENOTSUP (out_dtype), LP_EFORK. Source: docs/FORMAT.md,
+ * section 2.1. */
+LP_API int lp_tensor_gather(lp_tensor *tensor, const struct lp_gather *gather,
+                            struct lp_error *err);
 
 /* The same with 64-bit row numbers on this thread. */
-LP_API int lp_tensor_read(lp_tensor *tensor, const uint64_t *rows, size_t n_rows, void *dst, size_t dst_bytes, struct lp_error *err);
+LP_API int lp_tensor_read(lp_tensor *tensor, const uint64_t *rows, size_t n_rows, void *dst,
+                          size_t dst_bytes, struct lp_error *err);
 
 struct lp_register_info {
     uint32_t struct_size, chunks;
@@ -266,8 +316,10 @@ struct lp_register_info {
     char capability[16];         /* "pinned", "pageable" or "none" */
 };
 
-/* Register the tensor's chunks with a device in this process, before the first device gather needs it. LP_ENODEV, LP_EREG, LP_EREGLIMIT. */
-LP_API int lp_tensor_register(lp_tensor *tensor, int device, struct lp_register_info *ret_info, struct lp_error *err);
+/* Register the tensor's chunks with a device in this process, before the first device gather needs
+ * it. LP_ENODEV, LP_EREG, LP_EREGLIMIT. */
+LP_API int lp_tensor_register(lp_tensor *tensor, int device, struct lp_register_info *ret_info,
+                              struct lp_error *err);
 LP_API int lp_tensor_unregister(lp_tensor *tensor, int device); /* idempotent */
 
 /* Give the lease back; NULL is fine. Device work on the tensor must be finished. */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One socket to the daemon: connect within a deadline, one request, one answer.
+ *
+ * A request that ended at its deadline leaves its answer on the way: it is thrown away when it
+ * comes, and what it would have given is noted in orphans, so that the link can hand it back. */
+#ifndef LP_CLIENT_CALL_H
+#define LP_CLIENT_CALL_H
+
+#include "base/fdpass.h"
+#include "proto/message.h"
+
+#define LP_CALL_ORPHANS_MAX 64u
+
+struct lp_call {
+    int sock;       /* -1: not connected; does not block */
+    int peer_pidfd; /* of the daemon's process, -1: unknown */
+    uint64_t next_id;
+    char *buffer; /* owned: bytes received and not yet used */
+    size_t used, capacity;
+    struct lp_fdset fds; /* descriptors that came with them */
+    uint32_t n_orphans;
+    uint64_t orphans[LP_CALL_ORPHANS_MAX]; /* leases of answers that came too late */
+};
+
+/* Connect to the Unix stream socket at path. LP_ECONN (nothing listens; the text says what to do),
+ * LP_EPERM, LP_ETIMEDOUT, LP_EINVAL (path too long). */
+int lp_call_open(struct lp_call *ret_call, const char *path, uint64_t deadline_ns,
+                 struct lp_error *err);
+void lp_call_close(struct lp_call *call);
+
+/* Ask and wait for the answer. params borrows, NULL: none. *ret_result returns new (json_decref).
+ * ret_fds: gets exactly n_fds descriptors, owned by the caller; NULL when n_fds is 0. The peer's
+ * own error comes back as code and text; JSON-RPC's own codes become LP_EPROTO. LP_ECONN: the
+ * connection is lost (sock is closed); *ret_sent tells whether the request may have reached the
+ * daemon. LP_ETIMEDOUT. LP_EPROTO closes it as well. */
+int lp_call_ask(struct lp_call *call, const char *method, const json_t *params, json_t **ret_result,
+                struct lp_fdset *ret_fds, size_t n_fds, bool *ret_sent, uint64_t deadline_ns,
+                struct lp_error *err);
+
+/* After a connection was lost: true when the daemon's process is known to have ended (waits a
+ * little for one that is just ending). */
+bool lp_call_peer_ended(const struct lp_call *call);
+
+#endif

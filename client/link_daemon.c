@@ -1,0 +1,766 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects from the daemon: each function is one request of docs/PROTOCOL.md.
+ *
+ * A connection that is found lost is made anew once, and the request asked again where asking twice
+ * does no harm. What belonged to the lost connection (arenas, objects in the making, leases) is
+ * LP_ESTALE from then on. */
+#include "base/alloc.h"
+#include "base/atomic.h"
+#include "base/clock.h"
+#include "client/call.h"
+#include "client/link.h"
+#include "client/version.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SOCKET_SYSTEM "/run/lanepack/control.sock"
+#define SOCKET_USER "lanepack/control.sock"
+#define ITEMS_A_REQUEST 256u
+
+struct link_daemon {
+    struct lp_call call;
+    char *path, *name_space, *app; /* owned */
+    uint64_t connection;           /* counts hellos */
+    uint64_t cut_up_to;            /* atomic: connections up to this one count as cut */
+    uint64_t epoch;
+    uint32_t protocol;
+    char server[52];
+};
+
+/* --- the connection -------------------------------------------------------------------------- */
+
+/* Give back what answers brought that came after their deadline. */
+static void release_orphans(struct link_daemon *link, uint64_t deadline_ns)
+{
+    struct lp_call *call = &link->call;
+    json_t *leases = json_array();
+    json_t *params = json_pack("{s:O}", "leases", leases);
+    json_t *result = NULL;
+    bool sent;
+
+    for (uint32_t i = 0; i < call->n_orphans; i++)
+        (void)json_array_append_new(leases, json_integer((json_int_t)call->orphans[i]));
+    call->n_orphans = 0;
+    (void)lp_call_ask(call, "object.release", params, &result, NULL, 0, &sent, deadline_ns, NULL);
+    json_decref(result);
+    json_decref(params);
+    json_decref(leases);
+}
+
+static int read_hello(struct link_daemon *link, const json_t *result, struct lp_error *err)
+{
+    const char *epoch = NULL, *server = NULL;
+    json_int_t protocol = -1;
+
+    if (json_unpack((json_t *)(uintptr_t)result, "{s:s, s:s, s:I}", "epoch", &epoch, "server",
+                    &server, "proto", &protocol) != 0 ||
+        !lp_proto_hex_read(epoch, &link->epoch))
+        return lp_error_set(err, LP_EPROTO, "hello: the answer lacks epoch, server or proto");
+    if (protocol < (json_int_t)LP_PROTO_VERSION_MIN || protocol > (json_int_t)LP_PROTO_VERSION_MAX)
+        return lp_error_set(err, LP_EVERSION, "hello: protocol %lld, this library speaks %u to %u",
+                            (long long)protocol, LP_PROTO_VERSION_MIN, LP_PROTO_VERSION_MAX);
+    link->protocol = (uint32_t)protocol;
+    strncpy(link->server, server, sizeof(link->server) - 1);
+    return 0;
+}
+
+static int say_hello(struct link_daemon *link, uint64_t deadline_ns, struct lp_error *err)
+{
+    json_t *params =
+        json_pack("{s:[i,i], s:s, s:s}", "proto", (int)LP_PROTO_VERSION_MIN,
+                  (int)LP_PROTO_VERSION_MAX, "client", link->app, "namespace", link->name_space);
+    json_t *result = NULL;
+    bool sent;
+    int rc;
+
+    if (params == NULL)
+        return lp_error_set(err, LP_EINVAL, "namespace and app must be UTF-8");
+    rc = lp_call_ask(&link->call, "hello", params, &result, NULL, 0, &sent, deadline_ns, err);
+    json_decref(params);
+    if (rc == 0)
+        rc = read_hello(link, result, err);
+    json_decref(result);
+    return rc;
+}
+
+/* *untouched on failure, but for the socket, which is closed. */
+static int open_connection(struct link_daemon *link, uint64_t deadline_ns, struct lp_error *err)
+{
+    int rc;
+
+    LP_TRY(rc, lp_call_open(&link->call, link->path, deadline_ns, err));
+    rc = say_hello(link, deadline_ns, err);
+    if (rc < 0) {
+        lp_call_close(&link->call);
+        return rc;
+    }
+    link->connection++;
+    return 0;
+}
+
+/* The socket is closed: note what that means for what was mapped, and forget the connection. */
+static void note_loss(struct link_daemon *link)
+{
+    if (!lp_call_peer_ended(&link->call))
+        lp_atomic_store_release_u64(&link->cut_up_to, link->connection);
+    lp_call_close(&link->call);
+}
+
+/* What may be asked again on a new connection. */
+enum again { AGAIN_NEVER, AGAIN_YES };
+
+/* One request. params steals. With AGAIN_NEVER connection must be the current one. */
+static int ask(struct link_daemon *link, enum again again, uint64_t connection, const char *method,
+               json_t *params, json_t **ret_result, struct lp_fdset *ret_fds, size_t n_fds,
+               uint64_t deadline_ns, struct lp_error *err)
+{
+    bool sent = false;
+    int rc = LP_ECONN;
+
+    if (params == NULL)
+        return lp_error_set(err, LP_EINVAL, "%s: a name is not UTF-8, or memory is short", method);
+    if (again == AGAIN_NEVER && (link->call.sock < 0 || connection != link->connection)) {
+        json_decref(params);
+        return lp_error_set(err, LP_ESTALE,
+                            "%s: the connection that this began on is lost: begin again", method);
+    }
+    if (link->call.sock >= 0) {
+        if (link->call.n_orphans != 0)
+            release_orphans(link, deadline_ns);
+        if (link->call.sock >= 0)
+            rc = lp_call_ask(&link->call, method, params, ret_result, ret_fds, n_fds, &sent,
+                             deadline_ns, err);
+        if (link->call.sock < 0)
+            note_loss(link);
+    }
+    if (rc == LP_ECONN && again == AGAIN_YES) {
+        rc = open_connection(link, deadline_ns, err);
+        if (rc == 0)
+            rc = lp_call_ask(&link->call, method, params, ret_result, ret_fds, n_fds, &sent,
+                             deadline_ns, err);
+        if (rc != 0 && link->call.sock < 0 && link->call.peer_pidfd >= 0)
+            note_loss(link);
+    }
+    json_decref(params);
+    return rc;
+}
+
+static bool link_is_cut(void *user, uint64_t connection)
+{
+    return connection <= lp_atomic_load_acquire_u64(&((struct link_daemon *)user)->cut_up_to);
+}
+
+static uint64_t link_connection(void *user)
+{
+    return ((struct link_daemon *)user)->connection;
+}
+
+static void free_link(struct link_daemon *link)
+{
+    lp_mem_free(link->path);
+    lp_mem_free(link->name_space);
+    lp_mem_free(link->app);
+    lp_mem_free(link);
+}
+
+static void link_close(void *user, bool inherited)
+{
+    struct link_daemon *link = user;
+
+    (void)inherited; /* closing our copy of the descriptor says nothing to the daemon while the
+                        parent has its own */
+    lp_call_close(&link->call);
+    free_link(link);
+}
+
+/* The path that was asked for, else the environment, else a user's daemon if there is one, else the
+ * system's. */
+static char *choose_path(const char *asked)
+{
+    const char *environment = getenv("LANEPACK_SOCKET");
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    char user[512];
+
+    if (asked != NULL)
+        return lp_mem_strdup(asked);
+    if (environment != NULL && environment[0] != '\0')
+        return lp_mem_strdup(environment);
+    if (runtime != NULL &&
+        (size_t)snprintf(user, sizeof(user), "%s/%s", runtime, SOCKET_USER) < sizeof(user) &&
+        access(user, F_OK) == 0)
+        return lp_mem_strdup(user);
+    return lp_mem_strdup(SOCKET_SYSTEM);
+}
+
+int lp_link_daemon_open(const struct lp_connect_options *options, uint64_t deadline_ns,
+                        void **ret_link, struct lp_error *err)
+{
+    struct link_daemon *link = lp_mem_zalloc(sizeof(*link));
+    char app[160];
+    int rc;
+
+    if (link == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for a connection");
+    (void)snprintf(app, sizeof(app), "%s/liblanepack " LP_VERSION_TEXT,
+                   options->app != NULL ? options->app : program_invocation_short_name);
+    app[128] = '\0';
+    link->path = choose_path(options->path);
+    link->name_space = lp_mem_strdup(options->name_space != NULL ? options->name_space : "default");
+    link->app = lp_mem_strdup(app);
+    if (link->path == NULL || link->name_space == NULL || link->app == NULL)
+        rc = lp_error_set(err, LP_ENOMEM, "no memory for a connection");
+    else
+        rc = open_connection(link, deadline_ns, err);
+    if (rc < 0) {
+        free_link(link);
+        return rc;
+    }
+    *ret_link = link;
+    return 0;
+}
+
+/* --- reading results ------------------------------------------------------------------------- */
+
+static bool read_u64(const json_t *object, const char *key, uint64_t *ret)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return false;
+    *ret = (uint64_t)json_integer_value(value);
+    return true;
+}
+
+static bool read_dims(const json_t *shape, struct lp_tensor_info *info)
+{
+    const json_t *dim;
+    size_t i;
+
+    if (!json_is_array(shape) || json_array_size(shape) > LP_FORMAT_DIMS_MAX)
+        return false;
+    info->ndim = (uint32_t)json_array_size(shape);
+    json_array_foreach(shape, i, dim)
+    {
+        if (!json_is_integer(dim) || json_integer_value(dim) < 0)
+            return false;
+        info->dims[i] = json_integer_value(dim);
+    }
+    return true;
+}
+
+/* An `info` of the protocol. *ret_name borrows from json. */
+static bool read_info(const struct link_daemon *link, const json_t *json,
+                      struct lp_tensor_info *ret_info, const char **ret_name)
+{
+    struct lp_tensor_info info = {.struct_size = sizeof(info), .epoch = link->epoch};
+    const char *dtype = json_string_value(json_object_get(json, "dtype"));
+    const char *codec = json_string_value(json_object_get(json, "codec"));
+    const char *layout = json_string_value(json_object_get(json, "layout"));
+    const char *fingerprint = json_string_value(json_object_get(json, "fingerprint"));
+    const char *name = json_string_value(json_object_get(json, "name"));
+    struct lp_geometry geometry;
+    uint64_t dims[LP_FORMAT_DIMS_MAX] = {0};
+
+    if (dtype == NULL || codec == NULL || layout == NULL || fingerprint == NULL || name == NULL ||
+        !read_dims(json_object_get(json, "shape"), &info) ||
+        !read_u64(json, "version", &info.version) ||
+        !read_u64(json, "stored_bytes", &info.stored_bytes) ||
+        !read_u64(json, "wire_bytes", &info.wire_bytes) ||
+        !read_u64(json, "record_bytes", &info.record_bytes) ||
+        !read_u64(json, "records", &info.n_records) ||
+        !read_u64(json, "raw_records", &info.raw_records) ||
+        !lp_proto_hex_read(fingerprint, &info.fingerprint) || lp_codec_id_by_name(codec) <= 0 ||
+        lp_codec_layout_by_name(layout) <= 0)
+        return false;
+    info.dtype = lp_codec_dtype_by_name(dtype);
+    info.codec = (uint32_t)lp_codec_id_by_name(codec);
+    info.layout = (uint32_t)lp_codec_layout_by_name(layout);
+    for (uint32_t i = 0; i < info.ndim; i++)
+        dims[i] = (uint64_t)info.dims[i];
+    if (lp_codec_geometry_init(&geometry, info.dtype, info.ndim, dims, NULL) < 0)
+        return false;
+    info.n_rows = geometry.n_rows;
+    info.row_bytes = geometry.row_bytes;
+    info.logical_bytes = geometry.logical_bytes;
+    *ret_info = info;
+    *ret_name = name;
+    return true;
+}
+
+static int protocol_error(const char *method, struct lp_error *err)
+{
+    return lp_error_set(err, LP_EPROTO, "%s: the daemon's answer is not that of docs/PROTOCOL.md",
+                        method);
+}
+
+/* The error of one item: its code, or 0 when the item is none. */
+static int item_error(const json_t *item, struct lp_error *err)
+{
+    struct lp_error error = LP_ERROR_INIT;
+
+    if (!lp_proto_error_read(json_object_get(item, "error"), &error))
+        return 0;
+    return lp_error_set(err, error.code <= -1 && error.code >= -99 ? error.code : LP_EPROTO, "%s",
+                        error.text);
+}
+
+/* The only item of a one-item request; its error is the call's. */
+static int only_item(const char *method, const json_t *result, const json_t **ret_item,
+                     struct lp_error *err)
+{
+    const json_t *items = json_object_get(result, "items");
+    int rc;
+
+    if (json_array_size(items) != 1)
+        return protocol_error(method, err);
+    *ret_item = json_array_get(items, 0);
+    rc = item_error(*ret_item, err);
+    return rc;
+}
+
+static json_t *name_list(const char *const *names, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        if (json_array_append_new(list, json_string(names[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_int_t left_ms(uint64_t deadline_ns)
+{
+    const uint64_t now_ns = lp_clock_now_ns();
+
+    return deadline_ns > now_ns
+               ? (json_int_t)LP_MIN((deadline_ns - now_ns) / LP_NS_PER_MS, (uint64_t)600000)
+               : 0;
+}
+
+/* --- the table's functions ------------------------------------------------------------------- */
+
+static int link_get_info(void *user, struct lp_client_info *ret_info, uint64_t deadline_ns,
+                         struct lp_error *err)
+{
+    struct link_daemon *link = user;
+    struct lp_client_info info = {.struct_size = sizeof(info), .n_pools = 1, .capability = "none"};
+    const json_t *pool;
+    json_t *result = NULL;
+    int rc;
+
+    LP_TRY(rc, ask(link, AGAIN_YES, 0, "daemon.status", json_object(), &result, NULL, 0,
+                   deadline_ns, err));
+    pool = json_object_get(result, "pool");
+    if (!read_u64(pool, "bytes", &info.pool_bytes) || !read_u64(pool, "chunk", &info.chunk_bytes))
+        rc = protocol_error("daemon.status", err);
+    info.ready = json_is_true(json_object_get(result, "ready"));
+    json_decref(result);
+    if (rc < 0)
+        return rc;
+    info.epoch = link->epoch;
+    info.protocol = link->protocol;
+    memcpy(info.server, link->server, sizeof(info.server));
+    *ret_info = info;
+    return 0;
+}
+
+static int link_call(void *user, const char *method, const char *params_json, char **ret_json,
+                     uint64_t deadline_ns, struct lp_error *err)
+{
+    json_t *params =
+        json_loads(params_json != NULL ? params_json : "{}", JSON_REJECT_DUPLICATES, NULL);
+    json_t *result = NULL;
+    char *text;
+    int rc;
+
+    if (!json_is_object(params)) {
+        json_decref(params);
+        return lp_error_set(err, LP_EINVAL, "%s: the parameters are no JSON object", method);
+    }
+    if (strcmp(method, "hello") == 0 || strcmp(method, "arena.open") == 0 ||
+        strcmp(method, "pool.attach") == 0) {
+        json_decref(params);
+        return lp_error_set(err, LP_ENOTSUP, "%s belongs to the library's own connection", method);
+    }
+    LP_TRY(rc, ask(user, AGAIN_YES, 0, method, params, &result, NULL, 0, deadline_ns, err));
+    text = json_dumps(result, JSON_COMPACT);
+    json_decref(result);
+    if (text == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for the answer to %s", method);
+    /* jansson's memory is malloc's; the caller frees ours. */
+    *ret_json = lp_mem_strdup(text);
+    free(text);
+    return *ret_json != NULL
+               ? 0
+               : lp_error_set(err, LP_ENOMEM, "no memory for the answer to %s", method);
+}
+
+static int link_arena_open(void *user, struct lp_link_arena *ret_arena, uint64_t deadline_ns,
+                           struct lp_error *err)
+{
+    struct link_daemon *link = user;
+    json_t *params = json_pack("{s:I}", "deadline_ms", left_ms(deadline_ns) * 9 / 10);
+    uint64_t arena = 0, chunk = 0, bytes = 0;
+    struct lp_fdset fds = {.count = 0};
+    json_t *result = NULL;
+    bool good;
+    int rc;
+
+    LP_TRY(rc, ask(link, AGAIN_YES, 0, "arena.open", params, &result, &fds, 1, deadline_ns, err));
+    good = read_u64(result, "arena", &arena) && read_u64(result, "chunk", &chunk) &&
+           read_u64(result, "bytes", &bytes) && arena <= UINT32_MAX && chunk <= UINT32_MAX;
+    json_decref(result);
+    if (!good) {
+        lp_fdset_close(&fds);
+        return protocol_error("arena.open", err);
+    }
+    *ret_arena = (struct lp_link_arena){(uint32_t)arena, (uint32_t)chunk, bytes, link->connection,
+                                        fds.fd[0]};
+    return 0;
+}
+
+/* A request whose answer holds nothing of use; on another connection there is nothing left to hand
+ * back. */
+static int hand_back(struct link_daemon *link, uint64_t connection, const char *method,
+                     json_t *params, uint64_t deadline_ns, struct lp_error *err)
+{
+    json_t *result = NULL;
+    int rc;
+
+    if (link->call.sock < 0 || connection != link->connection) {
+        json_decref(params);
+        return 0;
+    }
+    rc = ask(link, AGAIN_NEVER, connection, method, params, &result, NULL, 0, deadline_ns, err);
+    json_decref(result);
+    return rc;
+}
+
+static int link_arena_close(void *user, uint64_t connection, uint32_t arena, uint64_t deadline_ns,
+                            struct lp_error *err)
+{
+    return hand_back(user, connection, "arena.close",
+                     json_pack("{s:I}", "arena", (json_int_t)arena), deadline_ns, err);
+}
+
+static int link_release(void *user, uint64_t connection, uint64_t lease, uint64_t deadline_ns,
+                        struct lp_error *err)
+{
+    return hand_back(user, connection, "object.release",
+                     json_pack("{s:[I]}", "leases", (json_int_t)lease), deadline_ns, err);
+}
+
+static int link_abort(void *user, uint64_t connection, uint64_t oid, uint64_t deadline_ns,
+                      struct lp_error *err)
+{
+    return hand_back(user, connection, "object.abort",
+                     json_pack("{s:[I]}", "oids", (json_int_t)oid), deadline_ns, err);
+}
+
+static json_t *create_item(const struct lp_link_create *create)
+{
+    const struct lp_geometry *geometry = create->geometry;
+    json_t *shape = json_array();
+    json_t *flags = json_array();
+
+    for (uint32_t i = 0; i < geometry->ndim; i++)
+        (void)json_array_append_new(shape, json_integer((json_int_t)geometry->dims[i]));
+    if ((create->flags & LP_PUT_REPLACE) != 0)
+        (void)json_array_append_new(flags, json_string("replace"));
+    if ((create->flags & LP_PUT_IF_ABSENT) != 0)
+        (void)json_array_append_new(flags, json_string("if_absent"));
+    if ((create->flags & LP_PUT_EPHEMERAL) != 0)
+        (void)json_array_append_new(flags, json_string("ephemeral"));
+    return json_pack("{s:s, s:{s:s, s:o}, s:s, s:s, s:o, s:s}", "name", create->name, "tensor",
+                     "dtype", lp_codec_dtype_info(geometry->dtype)->name, "shape", shape, "codec",
+                     lp_codec_id_name(create->codec), "layout",
+                     lp_codec_layout_name(create->layout), "flags", flags, "tag",
+                     create->tag != NULL ? create->tag : "");
+}
+
+static int link_create(void *user, uint64_t connection, const struct lp_link_create *create,
+                       uint64_t *ret_oid, uint64_t deadline_ns, struct lp_error *err)
+{
+    const json_t *item = NULL;
+    json_t *result = NULL;
+    uint64_t oid = 0;
+    int rc;
+
+    LP_TRY(rc, ask(user, AGAIN_NEVER, connection, "object.create",
+                   json_pack("{s:[o]}", "items", create_item(create)), &result, NULL, 0,
+                   deadline_ns, err));
+    rc = only_item("object.create", result, &item, err);
+    if (rc == 0 && !json_is_true(json_object_get(item, "exists")) &&
+        (!read_u64(item, "oid", &oid) || oid == 0))
+        rc = protocol_error("object.create", err);
+    json_decref(result);
+    if (rc == 0)
+        *ret_oid = oid;
+    return rc;
+}
+
+static json_t *part_list(const struct lp_link_part *parts, uint32_t n_parts)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < n_parts; i++)
+        (void)json_array_append_new(
+            list, json_pack("{s:I, s:I, s:I, s:b}", "arena", (json_int_t)parts[i].arena, "offset",
+                            (json_int_t)parts[i].offset, "bytes", (json_int_t)parts[i].bytes,
+                            "adopt", (int)parts[i].adopt));
+    return list;
+}
+
+static int link_seal(void *user, uint64_t connection, uint64_t oid,
+                     const struct lp_link_part *parts, uint32_t n_parts,
+                     struct lp_tensor_info *ret_info, uint64_t deadline_ns, struct lp_error *err)
+{
+    json_t *params = json_pack("{s:[{s:I, s:o}], s:I}", "items", "oid", (json_int_t)oid, "parts",
+                               part_list(parts, n_parts), "deadline_ms", left_ms(deadline_ns));
+    const json_t *item = NULL;
+    json_t *result = NULL;
+    const char *name;
+    int rc;
+
+    LP_TRY(rc, ask(user, AGAIN_NEVER, connection, "object.seal", params, &result, NULL, 0,
+                   deadline_ns, err));
+    rc = only_item("object.seal", result, &item, err);
+    if (rc == 0 && !read_info(user, item, ret_info, &name))
+        rc = protocol_error("object.seal", err);
+    json_decref(result);
+    return rc;
+}
+
+static int read_extents(const json_t *list, struct lp_link_object *object, struct lp_error *err)
+{
+    const size_t n = json_array_size(list);
+    const json_t *triple;
+    size_t i;
+
+    if (n == 0 || n > LP_SHM_EXTENTS_MAX)
+        return lp_error_set(err, LP_EPROTO, "object.open: %zu extents", n);
+    object->extents = lp_mem_alloc_array(n, sizeof(*object->extents));
+    if (object->extents == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for %zu extents", n);
+    json_array_foreach(list, i, triple)
+    {
+        json_int_t chunk = -1, offset = -1, bytes = -1;
+
+        if (json_unpack((json_t *)(uintptr_t)triple, "[I,I,I]", &chunk, &offset, &bytes) != 0 ||
+            chunk < 0 || chunk > UINT32_MAX || offset < 0 || bytes < 0)
+            return lp_error_set(err, LP_EPROTO,
+                                "object.open: extent %zu is not chunk, offset and bytes", i);
+        object->extents[i] =
+            (struct lp_shm_extent){(uint32_t)chunk, (uint64_t)offset, (uint64_t)bytes};
+    }
+    object->n_extents = (uint32_t)n;
+    return 0;
+}
+
+static void read_object(struct link_daemon *link, const json_t *item, struct lp_link_object *object)
+{
+    const char *name;
+
+    object->code = item_error(item, &object->error);
+    if (object->code < 0)
+        return;
+    object->connection = link->connection;
+    if (!read_u64(item, "lease", &object->lease) ||
+        !read_info(link, json_object_get(item, "info"), &object->info, &name))
+        object->code = protocol_error("object.open", &object->error);
+    else
+        object->code = read_extents(json_object_get(item, "extents"), object, &object->error);
+}
+
+/* Items for which an answer had no room (LP_ESIZE) are asked for again, as long as each answer
+ * brings some. */
+static int link_open(void *user, const char *const *names, size_t n,
+                     struct lp_link_object *ret_objects, uint64_t deadline_ns, struct lp_error *err)
+{
+    struct link_daemon *link = user;
+    size_t done = 0;
+    int rc;
+
+    while (done < n) {
+        const size_t asked = LP_MIN(n - done, (size_t)ITEMS_A_REQUEST);
+        json_t *result = NULL;
+        const json_t *items;
+        size_t got = 0;
+
+        LP_TRY(rc, ask(link, AGAIN_YES, 0, "object.open",
+                       json_pack("{s:o}", "names", name_list(names + done, asked)), &result, NULL,
+                       0, deadline_ns, err));
+        items = json_object_get(result, "items");
+        if (json_array_size(items) != asked) {
+            json_decref(result);
+            return protocol_error("object.open", err);
+        }
+        while (got < asked) {
+            struct lp_link_object *object = &ret_objects[done + got];
+
+            *object = (struct lp_link_object){.error = LP_ERROR_INIT};
+            read_object(link, json_array_get(items, got), object);
+            if (object->code == LP_ESIZE && got != 0)
+                break;
+            got++;
+        }
+        json_decref(result);
+        done += got;
+    }
+    return 0;
+}
+
+static int link_exists(void *user, const char *const *names, size_t n, uint8_t *ret_hits,
+                       uint64_t deadline_ns, struct lp_error *err)
+{
+    int rc;
+
+    for (size_t done = 0; done < n;) {
+        const size_t asked = LP_MIN(n - done, (size_t)ITEMS_A_REQUEST);
+        json_t *result = NULL;
+        const json_t *hits;
+
+        LP_TRY(rc, ask(user, AGAIN_YES, 0, "object.exists",
+                       json_pack("{s:o}", "names", name_list(names + done, asked)), &result, NULL,
+                       0, deadline_ns, err));
+        hits = json_object_get(result, "hits");
+        if (json_array_size(hits) != asked)
+            rc = protocol_error("object.exists", err);
+        for (size_t i = 0; rc == 0 && i < asked; i++)
+            ret_hits[done + i] = json_is_true(json_array_get(hits, i));
+        json_decref(result);
+        if (rc < 0)
+            return rc;
+        done += asked;
+    }
+    return 0;
+}
+
+static int link_remove(void *user, const char *const *names, size_t n, uint64_t *ret_removed,
+                       uint64_t deadline_ns, struct lp_error *err)
+{
+    uint64_t removed = 0;
+    int rc;
+
+    for (size_t done = 0; done < n;) {
+        const size_t asked = LP_MIN(n - done, (size_t)ITEMS_A_REQUEST);
+        json_t *result = NULL;
+        uint64_t deleted = 0;
+
+        LP_TRY(rc, ask(user, AGAIN_YES, 0, "object.delete",
+                       json_pack("{s:o}", "names", name_list(names + done, asked)), &result, NULL,
+                       0, deadline_ns, err));
+        if (!read_u64(result, "deleted", &deleted))
+            rc = protocol_error("object.delete", err);
+        else if (json_array_size(json_object_get(result, "errors")) != 0)
+            rc = item_error(json_array_get(json_object_get(result, "errors"), 0), err);
+        json_decref(result);
+        if (rc < 0)
+            return rc;
+        removed += deleted;
+        done += asked;
+    }
+    *ret_removed = removed;
+    return 0;
+}
+
+static int link_list(void *user, const char *prefix, struct lp_link_page *page,
+                     uint64_t deadline_ns, struct lp_error *err)
+{
+    json_t *params = json_pack("{s:s, s:s, s:i}", "prefix", prefix, "cursor", page->cursor, "limit",
+                               (int)LP_LINK_PAGE_MAX);
+    const json_t *items, *item;
+    const char *cursor;
+    json_t *result = NULL;
+    size_t i;
+    int rc;
+
+    LP_TRY(rc, ask(user, AGAIN_YES, 0, "object.list", params, &result, NULL, 0, deadline_ns, err));
+    items = json_object_get(result, "items");
+    cursor = json_string_value(json_object_get(result, "cursor"));
+    page->n = 0;
+    if (!json_is_array(items) || json_array_size(items) > LP_LINK_PAGE_MAX || cursor == NULL ||
+        strlen(cursor) >= sizeof(page->cursor))
+        rc = protocol_error("object.list", err);
+    if (rc == 0) {
+        memcpy(page->cursor, cursor, strlen(cursor) + 1);
+        json_array_foreach(items, i, item)
+        {
+            const char *name;
+
+            if (!read_info(user, item, &page->infos[i], &name)) {
+                rc = protocol_error("object.list", err);
+                break;
+            }
+            page->names[i] = lp_mem_strdup(name);
+            if (page->names[i] == NULL) {
+                rc = lp_error_set(err, LP_ENOMEM, "no memory for a name");
+                break;
+            }
+            page->n++;
+        }
+    }
+    while (rc < 0 && page->n != 0)
+        lp_mem_free(page->names[--page->n]);
+    json_decref(result);
+    return rc;
+}
+
+static int link_chunks(void *user, const uint32_t *chunks, size_t n, int *ret_fds,
+                       uint64_t *ret_bytes, uint64_t deadline_ns, struct lp_error *err)
+{
+    struct link_daemon *link = user;
+    json_t *list = json_array();
+    struct lp_fdset fds = {.count = 0};
+    json_t *result = NULL;
+    const json_t *items;
+    int rc;
+
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(list, json_integer((json_int_t)chunks[i]));
+    LP_TRY(rc, ask(link, AGAIN_NEVER, link->connection, "pool.attach",
+                   json_pack("{s:i, s:o}", "pool", 0, "chunks", list), &result, &fds, n,
+                   deadline_ns, err));
+    items = json_object_get(result, "chunks");
+    if (json_array_size(items) != n)
+        rc = protocol_error("pool.attach", err);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        uint64_t chunk = 0;
+
+        if (!read_u64(json_array_get(items, i), "chunk", &chunk) ||
+            !read_u64(json_array_get(items, i), "bytes", &ret_bytes[i]) || chunk != chunks[i])
+            rc = protocol_error("pool.attach", err);
+    }
+    json_decref(result);
+    if (rc < 0)
+        lp_fdset_close(&fds);
+    else
+        memcpy(ret_fds, fds.fd, n * sizeof(fds.fd[0]));
+    return rc;
+}
+
+const struct lp_link_ops lp_link_daemon_ops = {
+    .is_cut = link_is_cut,
+    .connection = link_connection,
+    .get_info = link_get_info,
+    .call = link_call,
+    .arena_open = link_arena_open,
+    .arena_close = link_arena_close,
+    .create = link_create,
+    .seal = link_seal,
+    .abort = link_abort,
+    .open = link_open,
+    .release = link_release,
+    .exists = link_exists,
+    .remove = link_remove,
+    .list = link_list,
+    .chunks = link_chunks,
+    .close = link_close,
+};

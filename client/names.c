@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/names.h"
+
+#include "base/alloc.h"
+#include "client/version.h"
+#include "codec/shape.h"
+#include "lanepack/lanepack.h"
+
+#include <string.h>
+
+void lp_names_copy_struct(void *dst, const void *src, size_t src_bytes)
+{
+    uint32_t dst_bytes;
+
+    memcpy(&dst_bytes, dst, sizeof(dst_bytes));
+    if (dst_bytes > src_bytes)
+        dst_bytes = (uint32_t)src_bytes;
+    memcpy(dst, src, dst_bytes);
+    memcpy(dst, &dst_bytes, sizeof(dst_bytes));
+}
+
+uint32_t lp_version(void)
+{
+    return LP_VERSION_NUMBER;
+}
+
+const char *lp_dtype_name(uint32_t dtype)
+{
+    const struct lp_dtype_info *info = lp_codec_dtype_info(dtype);
+
+    return info != NULL ? info->name : NULL;
+}
+
+const char *lp_codec_name(uint32_t codec)
+{
+    return lp_codec_id_name(codec);
+}
+
+void lp_options_init(void *options, uint32_t struct_size)
+{
+    memset(options, 0, struct_size);
+    memcpy(options, &struct_size, sizeof(struct_size));
+    if (struct_size == sizeof(struct lp_gather))
+        ((struct lp_gather *)options)->device = -1;
+}
+
+void lp_free(void *memory)
+{
+    lp_mem_free(memory);
+}
+
+_Static_assert(sizeof(struct lp_gather) != sizeof(struct lp_put_options) &&
+                   sizeof(struct lp_gather) != sizeof(struct lp_connect_options) &&
+                   sizeof(struct lp_gather) != sizeof(struct lp_shape) &&
+                   sizeof(struct lp_gather) != sizeof(struct lp_tensor_info),
+               "lp_options_init() knows lp_gather by its size");

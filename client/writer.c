@@ -1,0 +1,675 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/writer.h"
+
+#include "base/alloc.h"
+#include "client/names.h"
+#include "codec/lpk.h"
+#include "codec/view.h"
+
+#include <string.h>
+
+#define VERIFY_RUN_BYTES (4u << 20) /* of rows that are hashed as one */
+#define SEAL_NS_PER_BYTE                                                                           \
+    10u /* a seal copies and checks: allow it 100 MB/s on top of the timeout                       \
+         */
+#define EXTENT_START LP_SHM_CHUNK_HEADER_BYTES
+
+/* --- packing into arenas --------------------------------------------------------------------- */
+
+/* Bytes of extents that fit an arena. */
+static uint64_t arena_room(const struct lp_arena_map *arena)
+{
+    return lp_shm_chunk_room(arena->arena.bytes) / LP_SHM_EXTENT_ALIGN * LP_SHM_EXTENT_ALIGN;
+}
+
+static int add_arena(struct lp_packing *packing, struct lp_error *err)
+{
+    struct lp_writer *writer = packing->writer;
+    struct lp_session *session = writer->session;
+    const uint64_t deadline_ns = lp_session_deadline(session, writer->timeout_ns);
+    struct lp_arena_map **arenas;
+    struct lp_arena_map *arena = NULL;
+    int rc;
+
+    arenas =
+        lp_mem_realloc_array(packing->arenas, packing->n_arenas + 1, sizeof(struct lp_arena_map *));
+    if (arenas == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for arena %u", packing->n_arenas + 1);
+    packing->arenas = arenas;
+    LP_TRY(rc, lp_session_lock(session, deadline_ns, err));
+    rc = lp_session_take_arena(session, &arena, deadline_ns, err);
+    lp_session_unlock(session);
+    if (rc < 0)
+        return rc;
+    arenas[packing->n_arenas++] = arena;
+    if (writer->connection != 0 && writer->connection != arena->arena.connection)
+        return lp_error_set(err, LP_ESTALE,
+                            "the daemon was restarted while this tensor was written: begin again");
+    writer->connection = arena->arena.connection;
+    return 0;
+}
+
+/* The packer's sink: records are made where they stay until the seal. */
+static int sink_reserve(void *user, uint64_t data_offset, uint32_t bytes, uint8_t **ret_dst,
+                        struct lp_error *err)
+{
+    struct lp_packing *packing = user;
+    const uint64_t segment = data_offset / packing->table.segment_bytes;
+    const uint64_t offset = data_offset % packing->table.segment_bytes;
+    int rc;
+
+    while (packing->n_arenas <= segment)
+        LP_TRY(rc, add_arena(packing, err));
+    if (offset + bytes > arena_room(packing->arenas[segment]))
+        return lp_error_set(err, LP_EINTERNAL, "segment %llu is longer than its arena",
+                            (unsigned long long)segment);
+    *ret_dst = packing->arenas[segment]->bytes + EXTENT_START + offset;
+    return 0;
+}
+
+static int sink_commit(void *user, uint64_t data_offset, const uint8_t *dst, uint32_t bytes,
+                       struct lp_error *err)
+{
+    (void)user;
+    (void)data_offset;
+    (void)dst;
+    (void)bytes;
+    (void)err;
+    return 0;
+}
+
+static void packing_end(struct lp_packing *packing)
+{
+    struct lp_session *session = packing->writer->session;
+    const uint64_t deadline_ns = lp_session_deadline(session, 0);
+
+    if (packing->packing) {
+        lp_codec_packer_fini(&packing->packer);
+        lp_codec_table_fini(&packing->table);
+        packing->packing = false;
+    }
+    (void)pthread_mutex_lock(&session->lock);
+    for (uint32_t i = 0; i < packing->n_arenas; i++)
+        if (packing->arenas[i] != NULL)
+            lp_session_put_arena_take(session, packing->arenas[i], deadline_ns);
+    (void)pthread_mutex_unlock(&session->lock);
+    lp_mem_free(packing->arenas);
+    lp_mem_free(packing->head);
+    packing->arenas = NULL;
+    packing->head = NULL;
+    packing->n_arenas = 0;
+}
+
+/* Plan from a sample and be ready for elements. On failure packing_end() is still due. */
+static int packing_begin(struct lp_packing *packing, const void *sample, uint64_t sample_elements,
+                         struct lp_error *err)
+{
+    const struct lp_packer_sink sink = {packing, sink_reserve, sink_commit};
+    struct lp_writer *writer = packing->writer;
+    struct lp_table *table = &packing->table;
+    int rc;
+
+    /* The first arena tells how long a segment may be. */
+    LP_TRY(rc, add_arena(packing, err));
+    writer->params.segment_bytes = arena_room(packing->arenas[0]);
+    LP_TRY(rc, lp_codec_plan(table, &writer->geometry, &writer->params, sample, sample_elements,
+                             NULL, err));
+    packing->head = lp_mem_zalloc(table->head_bytes);
+    rc = packing->head == NULL
+             ? lp_error_set(err, LP_ENOMEM, "no memory for a head of %llu bytes",
+                            (unsigned long long)table->head_bytes)
+             : lp_codec_packer_init(&packing->packer, table, packing->head + table->index_offset,
+                                    packing->head + table->checks_offset, &sink, err);
+    if (rc < 0)
+        lp_codec_table_fini(table);
+    else
+        packing->packing = true;
+    return rc;
+}
+
+/* What has been packed, ready to read back. segments: room for table.n_segments. */
+static struct lp_view packing_view(const struct lp_packing *packing, const uint8_t **segments)
+{
+    const struct lp_table *table = &packing->table;
+
+    for (uint32_t i = 0; i < table->n_segments; i++)
+        segments[i] = packing->arenas[i]->bytes + EXTENT_START;
+    return (struct lp_view){table, packing->head + table->index_offset,
+                            packing->head + table->checks_offset, segments};
+}
+
+/* No record shrank: pack the same elements once more as raw, reading them back from the first
+ * packing. */
+static int repack_raw(struct lp_writer *writer, struct lp_error *err)
+{
+    struct lp_packing packed = writer->packing;
+    const struct lp_table *table = &packed.table;
+    const uint8_t **segments = lp_mem_alloc_array(table->n_segments, sizeof(const uint8_t *));
+    uint8_t *record = lp_mem_alloc(table->record_bytes);
+    struct lp_view view;
+    int rc = 0;
+
+    writer->packing = (struct lp_packing){.writer = writer};
+    writer->params.codec = LP_CODEC_RAW;
+    if (segments == NULL || record == NULL)
+        rc = lp_error_set(err, LP_ENOMEM, "no memory to pack again as raw");
+    if (rc == 0)
+        rc = packing_begin(&writer->packing, NULL, 0, err);
+    if (rc == 0)
+        view = packing_view(&packed, segments);
+    for (uint64_t r = 0; rc == 0 && r < table->n_records; r++) {
+        rc = lp_codec_view_record(&view, r, record, err);
+        if (rc == 0)
+            rc = lp_codec_packer_append(&writer->packing.packer, record,
+                                        lp_codec_table_record_elements(table, r), err);
+    }
+    if (rc == 0)
+        rc = lp_codec_packer_finish(&writer->packing.packer, err);
+    packing_end(&packed);
+    lp_mem_free(record);
+    lp_mem_free((void *)(uintptr_t)segments);
+    return rc < 0 ? rc : 0;
+}
+
+/* --- LP_PUT_VERIFY --------------------------------------------------------------------------- */
+
+static int note_runs(struct lp_writer *writer, const uint8_t *src, uint64_t n_elements,
+                     struct lp_error *err)
+{
+    const uint32_t elem_bytes = writer->geometry.elem_bytes;
+    const uint64_t run_elements = VERIFY_RUN_BYTES / elem_bytes;
+
+    while (n_elements != 0) {
+        const uint64_t n = n_elements < run_elements ? n_elements : run_elements;
+
+        if (writer->n_runs == writer->runs_capacity) {
+            const uint64_t capacity = writer->runs_capacity == 0 ? 64 : writer->runs_capacity * 2;
+            struct lp_writer_run *runs =
+                lp_mem_realloc_array(writer->runs, capacity, sizeof(*runs));
+
+            if (runs == NULL)
+                return lp_error_set(err, LP_ENOMEM, "no memory to verify this put");
+            writer->runs = runs;
+            writer->runs_capacity = capacity;
+        }
+        writer->runs[writer->n_runs++] =
+            (struct lp_writer_run){n, lp_codec_hash(src, n * elem_bytes)};
+        src += n * elem_bytes;
+        n_elements -= n;
+    }
+    return 0;
+}
+
+static int verify_runs(struct lp_writer *writer, struct lp_error *err)
+{
+    const uint32_t elem_bytes = writer->geometry.elem_bytes;
+    const uint8_t **segments =
+        lp_mem_alloc_array(writer->packing.table.n_segments, sizeof(const uint8_t *));
+    uint8_t *back = lp_mem_alloc(VERIFY_RUN_BYTES);
+    uint64_t first = 0;
+    struct lp_view view;
+    int rc = 0;
+
+    if (segments == NULL || back == NULL)
+        rc = lp_error_set(err, LP_ENOMEM, "no memory to verify this put");
+    else
+        view = packing_view(&writer->packing, segments);
+    for (uint64_t i = 0; rc == 0 && i < writer->n_runs; i++) {
+        const struct lp_writer_run *run = &writer->runs[i];
+
+        rc = lp_codec_view_elements(&view, first, run->n_elements, back, err);
+        if (rc == 0 && lp_codec_hash(back, run->n_elements * elem_bytes) != run->hash)
+            rc = lp_error_set(
+                err, LP_ECORRUPT, "elements %llu to %llu do not decode to what was put",
+                (unsigned long long)first, (unsigned long long)(first + run->n_elements));
+        first += run->n_elements;
+    }
+    lp_mem_free(back);
+    lp_mem_free((void *)(uintptr_t)segments);
+    return rc;
+}
+
+/* --- the writer ------------------------------------------------------------------------------ */
+
+static void free_writer(struct lp_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    if (lp_session_check(writer->session, NULL) == 0)
+        packing_end(&writer->packing);
+    lp_mem_free(writer->runs);
+    lp_mem_free(writer->held);
+    lp_mem_free(writer->name);
+    lp_mem_free(writer->tag);
+    lp_session_unref(writer->session);
+    lp_mem_free(writer);
+}
+
+static int read_shape(struct lp_geometry *ret_geometry, const struct lp_shape *shape,
+                      struct lp_error *err)
+{
+    uint64_t dims[LP_FORMAT_DIMS_MAX] = {0};
+
+    if (shape == NULL || shape->struct_size != sizeof(*shape))
+        return lp_error_set(err, LP_EINVAL,
+                            "no shape, or its struct_size is not that of this library");
+    if (shape->flags != 0 || shape->ndim > LP_FORMAT_DIMS_MAX)
+        return lp_error_set(err, LP_EINVAL, "shape with flags 0x%x and %u dimensions", shape->flags,
+                            shape->ndim);
+    for (uint32_t i = 0; i < shape->ndim; i++) {
+        if (shape->dims[i] < 0)
+            return lp_error_set(err, LP_EINVAL, "dimension %u is %lld", i,
+                                (long long)shape->dims[i]);
+        dims[i] = (uint64_t)shape->dims[i];
+    }
+    return lp_codec_geometry_init(ret_geometry, shape->dtype, shape->ndim, dims, err);
+}
+
+static int read_options(struct lp_writer *writer, const struct lp_put_options *options,
+                        struct lp_error *err)
+{
+    const uint32_t known = LP_PUT_IF_ABSENT | LP_PUT_REPLACE | LP_PUT_EPHEMERAL | LP_PUT_VERIFY;
+
+    if (options == NULL)
+        return 0;
+    if (options->struct_size != sizeof(*options))
+        return lp_error_set(
+            err, LP_EINVAL,
+            "lp_put_options.struct_size is %u, this library knows %zu: use lp_options_init()",
+            options->struct_size, sizeof(*options));
+    if ((options->flags & ~known) != 0)
+        return lp_error_set(err, LP_EINVAL, "unknown flags 0x%x in lp_put_options", options->flags);
+    if ((options->flags & LP_PUT_IF_ABSENT) != 0 && (options->flags & LP_PUT_REPLACE) != 0)
+        return lp_error_set(err, LP_EINVAL,
+                            "LP_PUT_IF_ABSENT and LP_PUT_REPLACE exclude each other");
+    writer->flags = options->flags;
+    writer->timeout_ns = options->deadline_ns;
+    writer->params = (struct lp_plan_params){.codec = options->codec,
+                                             .layout = options->layout,
+                                             .align_bytes = options->align_bytes,
+                                             .record_rows = options->record_rows,
+                                             .record_elements = options->record_elements};
+    if (options->tag == NULL)
+        return 0;
+    writer->tag = lp_mem_strdup(options->tag);
+    return writer->tag != NULL ? 0 : lp_error_set(err, LP_ENOMEM, "no memory for a tag");
+}
+
+/* The codec is not known yet, so the daemon is told the one that was asked for. */
+static int reserve_name(struct lp_writer *writer, struct lp_error *err)
+{
+    struct lp_session *session = writer->session;
+    const uint64_t deadline_ns = lp_session_deadline(session, writer->timeout_ns);
+    const struct lp_link_create create = {
+        .name = writer->name,
+        .tag = writer->tag,
+        .geometry = &writer->geometry,
+        .codec = writer->packing.table.codec,
+        .layout = writer->packing.table.layout,
+        .flags = writer->flags,
+    };
+    int rc;
+
+    LP_TRY(rc, lp_session_lock(session, deadline_ns, err));
+    rc = session->ops->create(session->link, writer->connection, &create, &writer->oid, deadline_ns,
+                              err);
+    lp_session_unlock(session);
+    return rc;
+}
+
+/* Ask early whether the name is free, before anything is packed. */
+static int check_name(struct lp_writer *writer, struct lp_error *err)
+{
+    struct lp_session *session = writer->session;
+    const uint64_t deadline_ns = lp_session_deadline(session, writer->timeout_ns);
+    const char *name = writer->name;
+    uint8_t exists = 0;
+    int rc;
+
+    LP_TRY(rc, lp_codec_name_check(name, strlen(name), err));
+    LP_TRY(rc, lp_session_lock(session, deadline_ns, err));
+    rc = session->ops->exists(session->link, &name, 1, &exists, deadline_ns, err);
+    lp_session_unlock(session);
+    if (rc < 0 || exists == 0 || (writer->flags & LP_PUT_REPLACE) != 0)
+        return rc;
+    if ((writer->flags & LP_PUT_IF_ABSENT) == 0)
+        return lp_error_set(
+            err, LP_EEXIST,
+            "there is a tensor of this name already: LP_PUT_REPLACE makes a new version");
+    writer->absent_only = true;
+    return 0;
+}
+
+int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *shape,
+                   const struct lp_put_options *options, lp_writer **ret_writer,
+                   struct lp_error *err)
+{
+    struct lp_writer *writer;
+    uint32_t record_elements;
+    uint64_t capacity;
+    int rc;
+
+    if (client == NULL || name == NULL || ret_writer == NULL)
+        return lp_error_set(err, LP_EINVAL, "no client, no name or nowhere to put the writer");
+    LP_TRY(rc, lp_session_check(client->session, err));
+    writer = lp_mem_zalloc(sizeof(*writer));
+    if (writer == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for a writer");
+    writer->session = client->session;
+    writer->packing.writer = writer;
+    lp_session_ref(writer->session);
+    writer->name = lp_mem_strdup(name);
+    rc = writer->name != NULL ? 0 : lp_error_set(err, LP_ENOMEM, "no memory for a name");
+    LP_TRY_GOTO(rc, rc, fail);
+    LP_TRY_GOTO(rc, read_options(writer, options, err), fail);
+    LP_TRY_GOTO(rc, read_shape(&writer->geometry, shape, err), fail);
+    LP_TRY_GOTO(rc, lp_codec_plan_record(&writer->geometry, &writer->params, &record_elements, err),
+                fail);
+    LP_TRY_GOTO(rc, check_name(writer, err), fail);
+    if (writer->absent_only)
+        goto done;
+    if (options != NULL && options->sample != NULL) {
+        const uint64_t elements = options->sample_rows * writer->geometry.row_elements;
+
+        LP_TRY_GOTO(rc, packing_begin(&writer->packing, options->sample, elements, err), fail);
+        goto done;
+    }
+    /* Whole records are held back, as many as a plan looks at. */
+    capacity =
+        LP_PLAN_SAMPLE_BYTES / writer->geometry.elem_bytes / record_elements * record_elements;
+    writer->held_capacity =
+        capacity < writer->geometry.n_elements ? capacity : writer->geometry.n_elements;
+done:
+    *ret_writer = writer;
+    return 0;
+
+fail:
+    free_writer(writer);
+    return lp_error_wrap(err, rc, "put %s", name);
+}
+
+/* The codec is chosen from what is held, which then is packed. */
+static int release_held(struct lp_writer *writer, struct lp_error *err)
+{
+    int rc;
+
+    LP_TRY(rc, packing_begin(&writer->packing, writer->held, writer->held_elements, err));
+    LP_TRY(rc, lp_codec_packer_append(&writer->packing.packer, writer->held, writer->held_elements,
+                                      err));
+    lp_mem_free(writer->held);
+    writer->held = NULL;
+    return 0;
+}
+
+static int hold(struct lp_writer *writer, const uint8_t **src, uint64_t *n_elements,
+                struct lp_error *err)
+{
+    const uint32_t elem_bytes = writer->geometry.elem_bytes;
+    const uint64_t room = writer->held_capacity - writer->held_elements;
+    const uint64_t n = *n_elements < room ? *n_elements : room;
+
+    if (writer->held == NULL) {
+        writer->held = lp_mem_alloc_array(writer->held_capacity, elem_bytes);
+        if (writer->held == NULL)
+            return lp_error_set(err, LP_ENOMEM, "no memory to hold rows back");
+    }
+    memcpy(writer->held + writer->held_elements * elem_bytes, *src, n * elem_bytes);
+    writer->held_elements += n;
+    *src += n * elem_bytes;
+    *n_elements -= n;
+    return writer->held_elements == writer->held_capacity ? release_held(writer, err) : 0;
+}
+
+int lp_writer_append(lp_writer *writer, const void *rows, uint64_t n_rows, struct lp_error *err)
+{
+    const uint8_t *src = rows;
+    uint64_t n_elements;
+    int rc;
+
+    if (writer == NULL || (rows == NULL && n_rows != 0))
+        return lp_error_set(err, LP_EINVAL, "no writer or no rows");
+    LP_TRY(rc, lp_session_check(writer->session, err));
+    if (n_rows > writer->geometry.n_rows ||
+        n_rows * writer->geometry.row_elements > writer->geometry.n_elements - writer->elements_in)
+        return lp_error_set(err, LP_ESIZE, "put %s: more rows than the %llu of its shape",
+                            writer->name, (unsigned long long)writer->geometry.n_rows);
+    n_elements = n_rows * writer->geometry.row_elements;
+    writer->elements_in += n_elements;
+    if (n_elements == 0 || writer->absent_only)
+        return 0;
+    if ((writer->flags & LP_PUT_VERIFY) != 0)
+        LP_TRY(rc, note_runs(writer, src, n_elements, err));
+    if (!writer->packing.packing)
+        rc = hold(writer, &src, &n_elements, err);
+    if (rc == 0 && n_elements != 0)
+        rc = lp_codec_packer_append(&writer->packing.packer, src, n_elements, err);
+    return rc < 0 ? lp_error_wrap(err, rc, "put %s", writer->name) : 0;
+}
+
+/* --- sealing --------------------------------------------------------------------------------- */
+
+/* Head behind the last segment, or in an arena of its own. */
+static int place_head(struct lp_packing *packing, struct lp_link_part *ret_part,
+                      struct lp_error *err)
+{
+    const struct lp_table *table = &packing->table;
+    const uint32_t last_segment = table->n_segments == 0 ? 0 : table->n_segments - 1;
+    uint64_t offset =
+        table->n_segments == 0 ? 0 : lp_codec_table_segment_bytes(table, last_segment);
+    struct lp_arena_map *arena = packing->arenas[last_segment];
+    int rc;
+
+    offset = lp_round_up_u64(offset + LP_CODEC_SLACK_BYTES, LP_SHM_EXTENT_ALIGN);
+    if (offset > arena_room(arena) || table->head_bytes > arena_room(arena) - offset) {
+        if (packing->n_arenas == table->n_segments)
+            LP_TRY(rc, add_arena(packing, err));
+        arena = packing->arenas[packing->n_arenas - 1];
+        offset = 0;
+        if (table->head_bytes > arena_room(arena))
+            return lp_error_set(
+                err, LP_ENOSPC,
+                "the head needs %llu bytes, a chunk has room for %llu: use larger records "
+                "or chunks",
+                (unsigned long long)table->head_bytes, (unsigned long long)arena_room(arena));
+    }
+    lp_codec_table_emit(table, packing->head);
+    memcpy(arena->bytes + EXTENT_START + offset, packing->head, table->head_bytes);
+    *ret_part =
+        (struct lp_link_part){arena->arena.arena, EXTENT_START + offset, table->head_bytes, false};
+    return 0;
+}
+
+/* Parts of the object; all segments but the last fill their arenas, which are offered for adoption.
+ */
+static int list_parts(struct lp_packing *packing, bool adopt, struct lp_link_part *parts,
+                      struct lp_error *err)
+{
+    const struct lp_table *table = &packing->table;
+    int rc;
+
+    LP_TRY(rc, place_head(packing, &parts[0], err));
+    for (uint32_t i = 0; i < table->n_segments; i++)
+        parts[i + 1] = (struct lp_link_part){packing->arenas[i]->arena.arena, EXTENT_START,
+                                             lp_codec_table_segment_bytes(table, i),
+                                             adopt && i + 1 < table->n_segments};
+    return 0;
+}
+
+static int request_seal(struct lp_writer *writer, const struct lp_link_part *parts,
+                        struct lp_tensor_info *ret_info, struct lp_error *err)
+{
+    struct lp_session *session = writer->session;
+    const uint32_t n_parts = writer->packing.table.n_segments + 1;
+    uint64_t timeout_ns = writer->timeout_ns;
+    uint64_t deadline_ns;
+    int rc;
+
+    LP_TRY(rc, reserve_name(writer, err));
+    if (writer->oid == 0)
+        return 0; /* IF_ABSENT, and somebody was faster */
+    if (timeout_ns == 0)
+        timeout_ns = session->timeout_ns +
+                     SEAL_NS_PER_BYTE * lp_codec_table_stored_bytes(&writer->packing.table);
+    deadline_ns = lp_session_deadline(session, timeout_ns);
+    LP_TRY(rc, lp_session_lock(session, deadline_ns, err));
+    rc = session->ops->seal(session->link, writer->connection, writer->oid, parts, n_parts,
+                            ret_info, deadline_ns, err);
+    lp_session_unlock(session);
+    return rc;
+}
+
+/* An arena can only be adopted while nobody maps it writable. */
+static void unmap_adopted(struct lp_packing *packing, const struct lp_link_part *parts)
+{
+    for (uint32_t i = 0; i < packing->table.n_segments; i++)
+        if (parts[i + 1].adopt)
+            lp_session_unmap_arena(packing->arenas[i]);
+}
+
+static int seal_packed(struct lp_writer *writer, struct lp_tensor_info *ret_info,
+                       struct lp_error *err)
+{
+    struct lp_packing *packing = &writer->packing;
+    const uint32_t n_segments = packing->table.n_segments;
+    struct lp_link_part *parts = lp_mem_alloc_array((size_t)n_segments + 1, sizeof(*parts));
+    int rc;
+
+    if (parts == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for %u parts", n_segments + 1);
+    LP_TRY_GOTO(rc, list_parts(packing, true, parts, err), done);
+    unmap_adopted(packing, parts);
+    rc = request_seal(writer, parts, ret_info, err);
+    if (rc == LP_EBUSY && n_segments > 1) {
+        /* Somebody else, a child of fork() for one, still maps an arena: have it copied. */
+        for (uint32_t i = 0; i <= n_segments; i++)
+            parts[i].adopt = false;
+        rc = request_seal(writer, parts, ret_info, err);
+    }
+    for (uint32_t i = 0; rc == 0 && writer->oid != 0 && i < n_segments; i++) {
+        if (parts[i + 1].adopt) {
+            lp_session_drop_arena_take(packing->arenas[i]);
+            packing->arenas[i] = NULL;
+        }
+    }
+done:
+    lp_mem_free(parts);
+    return rc;
+}
+
+static int seal(struct lp_writer *writer, struct lp_tensor_info *ret_info, struct lp_error *err)
+{
+    int rc;
+
+    LP_TRY(rc, lp_session_check(writer->session, err));
+    if (writer->elements_in != writer->geometry.n_elements)
+        return lp_error_set(err, LP_ESIZE, "%llu of %llu elements are missing",
+                            (unsigned long long)(writer->geometry.n_elements - writer->elements_in),
+                            (unsigned long long)writer->geometry.n_elements);
+    if (writer->absent_only)
+        return 0;
+    if (!writer->packing.packing)
+        LP_TRY(rc, release_held(writer, err)); /* a tensor without elements */
+    LP_TRY(rc, lp_codec_packer_finish(&writer->packing.packer, err));
+    if (rc == LP_PACKER_ALL_RAW)
+        LP_TRY(rc, repack_raw(writer, err));
+    if ((writer->flags & LP_PUT_VERIFY) != 0)
+        LP_TRY(rc, verify_runs(writer, err));
+    return seal_packed(writer, ret_info, err);
+}
+
+int lp_writer_seal_take(lp_writer *writer, struct lp_tensor_info *ret_info, struct lp_error *err)
+{
+    struct lp_tensor_info info = {.struct_size = sizeof(info)};
+    int rc;
+
+    if (writer == NULL)
+        return lp_error_set(err, LP_EINVAL, "no writer");
+    if (ret_info != NULL && ret_info->struct_size < sizeof(uint32_t)) {
+        rc = lp_error_set(err, LP_EINVAL, "lp_tensor_info.struct_size is not set");
+    } else {
+        rc = seal(writer, &info, err);
+        if (rc < 0)
+            rc = lp_error_wrap(err, rc, "put %s", writer->name);
+    }
+    if (rc == 0 && ret_info != NULL)
+        lp_names_copy_struct(ret_info, &info, sizeof(info));
+    if (rc < 0)
+        lp_writer_abort_take(writer);
+    else
+        free_writer(writer);
+    return rc;
+}
+
+void lp_writer_abort_take(lp_writer *writer)
+{
+    struct lp_session *session;
+
+    if (writer == NULL)
+        return;
+    session = writer->session;
+    if (writer->oid != 0 && lp_session_check(session, NULL) == 0) {
+        (void)pthread_mutex_lock(&session->lock);
+        (void)session->ops->abort(session->link, writer->connection, writer->oid,
+                                  lp_session_deadline(session, 0), NULL);
+        (void)pthread_mutex_unlock(&session->lock);
+    }
+    free_writer(writer);
+}
+
+/* --- put ------------------------------------------------------------------------------------- */
+
+/* Rows spread over a tensor too large for a plan to see whole; NULL when it is not. */
+static void *spread_sample(const struct lp_geometry *geometry, const void *data, uint64_t *ret_rows,
+                           struct lp_error *err)
+{
+    const uint64_t n = LP_PLAN_SAMPLE_BYTES / geometry->row_bytes;
+    uint8_t *sample = lp_mem_alloc_array(n, geometry->row_bytes);
+
+    if (sample == NULL) {
+        (void)lp_error_set(err, LP_ENOMEM, "no memory for a sample");
+        return NULL;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        memcpy(sample + i * geometry->row_bytes,
+               (const uint8_t *)data +
+                   (uint64_t)((double)i / (double)n * (double)geometry->n_rows) *
+                       geometry->row_bytes,
+               geometry->row_bytes);
+    *ret_rows = n;
+    return sample;
+}
+
+int lp_client_put(lp_client *client, const char *name, const struct lp_shape *shape,
+                  const void *data, const struct lp_put_options *options, struct lp_error *err)
+{
+    struct lp_put_options with_sample;
+    struct lp_geometry geometry;
+    lp_writer *writer;
+    void *sample = NULL;
+    int rc;
+
+    lp_options_init(&with_sample, sizeof(with_sample));
+    if (options != NULL && options->struct_size == sizeof(*options))
+        with_sample = *options;
+    LP_TRY(rc, read_shape(&geometry, shape, err));
+    if (data == NULL && geometry.n_elements != 0)
+        return lp_error_set(err, LP_EINVAL, "put %s: no data", name != NULL ? name : "");
+    if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES &&
+        geometry.row_bytes <= LP_FORMAT_RECORD_BYTES_MAX) {
+        sample = spread_sample(&geometry, data, &with_sample.sample_rows, err);
+        if (sample == NULL)
+            return LP_ENOMEM;
+        with_sample.sample = sample;
+        options = &with_sample;
+    }
+    rc = lp_writer_open(client, name, shape, options, &writer, err);
+    lp_mem_free(sample);
+    if (rc < 0)
+        return rc;
+    rc = lp_writer_append(writer, data, geometry.n_rows, err);
+    if (rc < 0) {
+        lp_writer_abort_take(writer);
+        return rc;
+    }
+    return lp_writer_seal_take(writer, NULL, err);
+}
