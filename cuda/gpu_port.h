@@ -9,6 +9,7 @@
  *   LP_EXPORT_KERNEL(kernel)    at file scope, after an extern "C" kernel: lets the stand-in driver
  *                               find it by name; nothing under nvcc, where the name is in the module
  *   LP_NOINLINE                 a device function that stays one
+ *   lp_gpu_*                    device functions at the end: inline PTX and its twin on the host
  * On the host side, <simt.hpp> comes with the CMake target lp_simt (tests/simt). */
 #ifndef LP_CUDA_GPU_PORT_H
 #define LP_CUDA_GPU_PORT_H
@@ -48,6 +49,147 @@ template <class T> struct lp_gpu_type {
     ::simt::launch(kernel, grid, block, dynamic_bytes, __VA_ARGS__)
 #define LP_EXPORT_KERNEL(kernel) SIMT_EXPORT_KERNEL(kernel)
 #define LP_NOINLINE __attribute__((noinline))
+#define __grid_constant__
+
+#endif
+
+#define LP_DEVICE static __device__ __forceinline__
+
+#ifdef __CUDACC__
+
+/* Bytes of (b, a) by the four selector nibbles, each below 8 (which __byte_perm spends an AND on). */
+LP_DEVICE uint32_t lp_gpu_permute(uint32_t a, uint32_t b, uint32_t selector)
+{
+    uint32_t bytes;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(a), "r"(b), "r"(selector));
+    return bytes;
+}
+
+/* The same of eight constant bytes: a table of eight entries, looked up four times. */
+template <uint32_t LOW, uint32_t HIGH> LP_DEVICE uint32_t lp_gpu_lookup(uint32_t selector)
+{
+    uint32_t bytes;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "n"(LOW), "n"(HIGH), "r"(selector));
+    return bytes;
+}
+
+/* Bits of a where mask is 1, of b where it is 0. */
+LP_DEVICE uint32_t lp_gpu_select(uint32_t mask, uint32_t a, uint32_t b)
+{
+    uint32_t bits;
+    asm("lop3.b32 %0, %1, %2, %3, 0xCA;" : "=r"(bits) : "r"(mask), "r"(a), "r"(b));
+    return bits;
+}
+
+template <uint32_t MASK> LP_DEVICE uint32_t lp_gpu_select(uint32_t a, uint32_t b)
+{
+    uint32_t bits;
+    asm("lop3.b32 %0, %1, %2, %3, 0xE4;" : "=r"(bits) : "r"(a), "r"(b), "n"(MASK));
+    return bits;
+}
+
+/* Inclusive prefix sum over the warp, and the value of its last lane. All 32 lanes call. */
+LP_DEVICE uint32_t lp_gpu_scan(uint32_t v)
+{
+    asm volatile("{\n\t"
+                 ".reg .pred p;\n\t"
+                 ".reg .u32 t;\n\t"
+                 "shfl.sync.up.b32 t|p, %0, 1, 0, -1;\n\t"
+                 "@p add.u32 %0, %0, t;\n\t"
+                 "shfl.sync.up.b32 t|p, %0, 2, 0, -1;\n\t"
+                 "@p add.u32 %0, %0, t;\n\t"
+                 "shfl.sync.up.b32 t|p, %0, 4, 0, -1;\n\t"
+                 "@p add.u32 %0, %0, t;\n\t"
+                 "shfl.sync.up.b32 t|p, %0, 8, 0, -1;\n\t"
+                 "@p add.u32 %0, %0, t;\n\t"
+                 "shfl.sync.up.b32 t|p, %0, 16, 0, -1;\n\t"
+                 "@p add.u32 %0, %0, t;\n\t"
+                 "}"
+                 : "+r"(v));
+    return v;
+}
+
+LP_DEVICE uint32_t lp_gpu_last(uint32_t v)
+{
+    asm volatile("shfl.sync.idx.b32 %0, %0, 31, 31, -1;" : "+r"(v));
+    return v;
+}
+
+/* Sum over the warp, in every lane. */
+LP_DEVICE uint32_t lp_gpu_sum(uint32_t v)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("redux.sync.add.u32 %0, %0, -1;" : "+r"(v));
+    return v;
+#else
+    return lp_gpu_last(lp_gpu_scan(v));
+#endif
+}
+
+/* Start a copy of 16 bytes to shared memory, where wanted; __pipeline_commit() and
+ * __pipeline_wait_prior() go with it. Before sm_80 the copy is done on return. */
+LP_DEVICE void lp_gpu_copy_async(void *dst, const void *src, bool wanted)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("{\n\t"
+                 ".reg .pred p;\n\t"
+                 "setp.ne.u32 p, %0, 0;\n\t"
+                 "@p cp.async.cg.shared.global [%1], [%2], 16;\n\t"
+                 "}" ::"r"((uint32_t)wanted),
+                 "r"((uint32_t)__cvta_generic_to_shared(dst)), "l"(src)
+                 : "memory");
+#else
+    if (wanted)
+        *static_cast<uint4 *>(dst) = *static_cast<const uint4 *>(src);
+#endif
+}
+
+#else
+
+LP_DEVICE uint32_t lp_gpu_permute(uint32_t a, uint32_t b, uint32_t selector)
+{
+    return __byte_perm(a, b, selector);
+}
+
+template <uint32_t LOW, uint32_t HIGH> LP_DEVICE uint32_t lp_gpu_lookup(uint32_t selector)
+{
+    return __byte_perm(LOW, HIGH, selector);
+}
+
+LP_DEVICE uint32_t lp_gpu_select(uint32_t mask, uint32_t a, uint32_t b)
+{
+    return (a & mask) | (b & ~mask);
+}
+
+template <uint32_t MASK> LP_DEVICE uint32_t lp_gpu_select(uint32_t a, uint32_t b)
+{
+    return (a & MASK) | (b & ~MASK);
+}
+
+LP_DEVICE uint32_t lp_gpu_scan(uint32_t v)
+{
+    for (uint32_t delta = 1; delta < 32; delta *= 2) {
+        const uint32_t below = __shfl_up_sync(0xffffffffu, v, delta);
+        v += (threadIdx.x & 31) >= delta ? below : 0;
+    }
+    return v;
+}
+
+LP_DEVICE uint32_t lp_gpu_last(uint32_t v)
+{
+    return __shfl_sync(0xffffffffu, v, 31);
+}
+
+LP_DEVICE uint32_t lp_gpu_sum(uint32_t v)
+{
+    return __reduce_add_sync(0xffffffffu, v);
+}
+
+LP_DEVICE void lp_gpu_copy_async(void *dst, const void *src, bool wanted)
+{
+    if (wanted)
+        __pipeline_memcpy_async(dst, src, 16);
+}
 
 #endif
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the gather kernels are told: one plain struct, filled by gpu_launch.c and passed by value.
+ *
+ * Safe in C and CUDA, no CUDA types; device addresses are 64-bit numbers. Layout matters only
+ * within one build: host code and kernels are built together. */
+#ifndef LP_CUDA_GATHER_ARGS_H
+#define LP_CUDA_GATHER_ARGS_H
+
+#include "codec/format.h"
+
+/* The word at status_dev after a gather: 0, or the least of what went wrong. A position counts the
+ * output's rows from 0. */
+#define LP_GATHER_STATUS_CORRUPT (1ull << 63)   /* this + position + 1: its record breaks the format */
+                                                /* position + 1 alone: its row number is too large */
+
+#define LP_GATHER_WARP 32u
+#define LP_GATHER_ITEMS 32u        /* pieces that a warp looks up at once, at most */
+#define LP_GATHER_ITEM_BYTES 32u
+#define LP_GATHER_SLACK_BYTES 64u  /* behind a staged record: windows may reach that far */
+
+/* One level of the cascade (docs/FORMAT.md, section 5). Exponents by code, code 0 being 0: byte
+ * code % 4 of low[code / 4], and of high where an exponent has more than 8 bits. */
+struct lp_gather_level {
+    uint32_t width;                /* 1 to 3; 0 behind the last level */
+    uint32_t low[2], high[2];
+};
+
+/* One 32-bit part of an ibp word, in the order of the bit string (high part of a 64-bit word
+ * first). Two loads of 16 bytes. */
+struct lp_gather_ibp_part {
+    uint32_t value;                /* V */
+    uint32_t keep;                 /* ~M */
+    uint32_t packed_bits;          /* popcount(~M) */
+    uint32_t move[5];              /* bits that go up by 1, 2, 4, 8, 16 when gaps are opened */
+};
+
+/* A table, and all of it: what lp_gpu_table_describe() makes of a struct lp_table. */
+struct lp_gather_table {
+    uint64_t index_dev;            /* the index section; 0 for codec raw */
+    uint64_t segments_dev;         /* n_segments device addresses of 8 bytes */
+    uint64_t ibp_dev;              /* struct lp_gather_ibp_part, one per 4 bytes of a record */
+    uint64_t n_records;
+    uint64_t segment_bytes, last_segment_bytes;
+    uint64_t records_per_segment;  /* raw and slotted */
+    uint32_t n_segments;
+    uint32_t codec, layout, dtype;
+    uint32_t record_elements, last_elements;
+    uint32_t elem_bytes, align_bytes;
+    uint32_t stride;               /* raw and slotted */
+    uint32_t index_entry_bytes, group_bytes;
+    uint32_t ibp_word_bytes, ibp_parts;
+    uint32_t n_levels, base_bytes, exponent_mask;
+    struct lp_gather_level level[LP_FORMAT_LANE_LEVELS_MAX];
+};
+
+/* One launch. Rows are runs of row_elements elements of the table. */
+struct lp_gather_args {
+    struct lp_gather_table table;
+    uint64_t rows_dev;             /* row numbers; 0: 0, 1, 2, ... */
+    uint64_t n_rows;               /* of the output */
+    uint64_t table_rows;           /* row numbers are below */
+    uint64_t row_elements;         /* the last row may be cut short by the table's end */
+    uint64_t n_elements;           /* of the table */
+    uint64_t out_dev;
+    uint64_t default_row_dev;      /* 0: none */
+    uint64_t status_dev;           /* 8 bytes, aligned; 0: nobody asks */
+    uint64_t pieces;               /* records that a row can touch, at most */
+    uint32_t index_bytes;          /* 4 or 8: int32 or int64 */
+    uint32_t items_per_warp;       /* 1 to LP_GATHER_ITEMS */
+    uint32_t stage_bytes;          /* room for one record with sector borders and slack, times 16 */
+    uint32_t warp_bytes;           /* of shared memory: items and two stages */
+};
+
+#endif

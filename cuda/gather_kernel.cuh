@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gather kernels: rows[i] of a table go to out[i], straight from the mapped pool.
+ *
+ * A warp works alone. It looks up up to 32 pieces at once, a lane each (a piece is what one row
+ * takes from one record), then fetches and decodes them one by one: while a record is decoded the
+ * next one is on its way. All sectors of a record are asked for at once, in 16-byte copies from the
+ * sector border below it, and each sector once.
+ *
+ * Nothing is believed: row numbers, index entries and records are checked, and what is wrong goes
+ * to the status word (gather_args.h) while the other rows go on. */
+#ifndef LP_CUDA_GATHER_KERNEL_CUH
+#define LP_CUDA_GATHER_KERNEL_CUH
+
+#include "cuda/lane_dev.cuh"
+
+/* --- looking up ------------------------------------------------------------------------------- */
+
+enum lp_gather_kind { LP_GATHER_NOTHING, LP_GATHER_RAW, LP_GATHER_CODED, LP_GATHER_DEFAULT, LP_GATHER_BAD };
+
+/* A piece, as its lane found it and all lanes read it; two loads of 16 bytes. */
+struct alignas(16) lp_gather_item {
+    uint64_t source;         /* device address of the record, or of the default row */
+    uint64_t out;            /* of the piece */
+    uint32_t stored_bytes;
+    uint32_t kind_elements;  /* enum lp_gather_kind << 24 | elements of the record */
+    uint32_t first, last;    /* elements that are wanted */
+};
+static_assert(sizeof(lp_gather_item) == LP_GATHER_ITEM_BYTES, "gpu_launch.c reserves this much");
+
+/* Where a packed record begins and how long it is. */
+LP_DEVICE void lp_gather_find_packed(const lp_gather_table &t, uint64_t record, uint32_t &segment, uint64_t &offset, uint32_t &bytes)
+{
+    const unsigned char *const group =
+        reinterpret_cast<const unsigned char *>(t.index_dev) + record / LP_FORMAT_GROUP_RECORDS * t.group_bytes;
+    const uint64_t base = *reinterpret_cast<const uint64_t *>(group);
+    const uint32_t i = (uint32_t)(record % LP_FORMAT_GROUP_RECORDS);
+    uint32_t begin, units;
+
+    if (t.index_entry_bytes == 2) {
+        const uint16_t *const ends = reinterpret_cast<const uint16_t *>(group + 8);
+
+        begin = i > 0 ? ends[i - 1] : 0;
+        units = (ends[i] - begin) & 0xffff;
+    } else {
+        const uint32_t *const ends = reinterpret_cast<const uint32_t *>(group + 8);
+
+        begin = i > 0 ? ends[i - 1] : 0;
+        units = ends[i] - begin;
+    }
+    segment = (uint32_t)(base >> LP_FORMAT_BASE_SEGMENT_SHIFT);
+    offset = (base & ((1ull << LP_FORMAT_BASE_SEGMENT_SHIFT) - 1)) + (uint64_t)begin * LP_FORMAT_INDEX_UNIT_BYTES;
+    /* A length that does not fit is corrupt; it stays larger than any record. */
+    bytes = units <= LP_FORMAT_RECORD_BYTES_MAX ? units * LP_FORMAT_INDEX_UNIT_BYTES : 0xffffffffu;
+}
+
+LP_DEVICE void lp_gather_find_slot(const lp_gather_table &t, uint64_t record, uint32_t raw_length, uint32_t &segment, uint64_t &offset,
+                                   uint32_t &bytes)
+{
+    segment = t.n_segments > 1 ? (uint32_t)(record / t.records_per_segment) : 0;
+    offset = (record - segment * t.records_per_segment) * t.stride;
+    if (t.codec == LP_CODEC_RAW)
+        bytes = raw_length;
+    else if (t.index_entry_bytes == 1)
+        bytes = reinterpret_cast<const uint8_t *>(t.index_dev)[record] * LP_FORMAT_SECTOR_BYTES;
+    else
+        bytes = reinterpret_cast<const uint16_t *>(t.index_dev)[record] * LP_FORMAT_SECTOR_BYTES;
+}
+
+/* Find a record and check its place, as lp_codec_place() does. */
+LP_DEVICE void lp_gather_find(const lp_gather_table &t, uint64_t record, lp_gather_item &item)
+{
+    const uint32_t n = record + 1 < t.n_records ? t.record_elements : t.last_elements;
+    const uint32_t raw_length = (n * t.elem_bytes + t.align_bytes - 1) & ~(t.align_bytes - 1);
+    uint32_t segment, bytes;
+    uint64_t offset, end;
+    bool good;
+
+    if (t.codec != LP_CODEC_RAW && t.layout == LP_LAYOUT_PACKED)
+        lp_gather_find_packed(t, record, segment, offset, bytes);
+    else
+        lp_gather_find_slot(t, record, raw_length, segment, offset, bytes);
+    good = bytes > 0 && bytes <= raw_length && segment < t.n_segments && (((uint32_t)offset | bytes) & (t.align_bytes - 1)) == 0;
+    end = segment + 1 < t.n_segments ? t.segment_bytes : t.last_segment_bytes;
+    good = good && offset + bytes <= end;
+    item.source = good ? reinterpret_cast<const uint64_t *>(t.segments_dev)[segment] + offset : 0;
+    item.stored_bytes = good ? bytes : 0;
+    item.kind_elements = (uint32_t)(good ? (bytes == raw_length ? LP_GATHER_RAW : LP_GATHER_CODED) : LP_GATHER_BAD) << 24 | n;
+}
+
+/* The number of output row i. A negative one becomes too large. */
+LP_DEVICE uint64_t lp_gather_row(const lp_gather_args &a, uint64_t i)
+{
+    if (a.rows_dev == 0)
+        return i;
+    if (a.index_bytes == 4)
+        return (uint64_t)(int64_t) reinterpret_cast<const int32_t *>(a.rows_dev)[i];
+    return (uint64_t) reinterpret_cast<const int64_t *>(a.rows_dev)[i];
+}
+
+/* Piece number i of the launch. */
+LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
+{
+    const lp_gather_table &t = a.table;
+    const uint64_t position = a.pieces == 1 ? i : i / a.pieces, piece = i - position * a.pieces;
+    const uint64_t row = lp_gather_row(a, position), row_out = a.out_dev + position * a.row_elements * t.elem_bytes;
+    lp_gather_item item = {0, row_out, 0, LP_GATHER_NOTHING << 24, 0, 0};
+
+    if (row >= a.table_rows) {
+        if (piece != 0)
+            return item;
+        if (a.default_row_dev == 0) {
+            lp_gpu_report(a.status_dev, position + 1);
+            return item;
+        }
+        item.source = a.default_row_dev;
+        item.kind_elements = LP_GATHER_DEFAULT << 24;
+        return item;
+    }
+    const uint64_t begin = row * a.row_elements, end = min(begin + a.row_elements, a.n_elements);
+    const uint64_t record = (a.row_elements == t.record_elements ? row : begin / t.record_elements) + piece;
+    const uint64_t record_begin = record * t.record_elements;
+    const uint64_t from = max(begin, record_begin), to = min(end, record_begin + t.record_elements);
+
+    if (from >= to)
+        return item;
+    lp_gather_find(t, record, item);
+    item.out = row_out + (from - begin) * t.elem_bytes;
+    item.first = (uint32_t)(from - record_begin);
+    item.last = (uint32_t)(to - record_begin);
+    if (item.kind_elements >> 24 == LP_GATHER_BAD)
+        lp_gpu_report(a.status_dev, LP_GATHER_STATUS_CORRUPT | (position + 1));
+    return item;
+}
+
+/* --- fetching --------------------------------------------------------------------------------- */
+
+/* Ask for all sectors that the record touches. */
+LP_DEVICE void lp_gather_fetch(const lp_gather_item &item, unsigned char *stage, uint32_t lane)
+{
+    const uint32_t before = (uint32_t)item.source & (LP_FORMAT_SECTOR_BYTES - 1);
+    const uint32_t bytes = (before + item.stored_bytes + LP_FORMAT_SECTOR_BYTES - 1) & ~(LP_FORMAT_SECTOR_BYTES - 1);
+    const unsigned char *const from = reinterpret_cast<const unsigned char *>(item.source - before);
+
+    for (uint32_t at = 0; at < bytes; at += 16 * LP_GATHER_WARP)
+        lp_gpu_copy_async(stage + at + 16 * lane, from + at + 16 * lane, at + 16 * lane < bytes);
+}
+
+/* --- decoding --------------------------------------------------------------------------------- */
+
+LP_DEVICE void lp_gather_copy_default(const lp_gather_args &a, const lp_gather_item &item, uint32_t lane)
+{
+    const unsigned char *const from = reinterpret_cast<const unsigned char *>(item.source);
+    unsigned char *const out = reinterpret_cast<unsigned char *>(item.out);
+    const uint64_t bytes = a.row_elements * a.table.elem_bytes;
+
+    if (((item.source | item.out | bytes) & 3) == 0) {
+        for (uint64_t i = lane; i < bytes / 4; i += LP_GATHER_WARP)
+            reinterpret_cast<uint32_t *>(out)[i] = reinterpret_cast<const uint32_t *>(from)[i];
+        return;
+    }
+    for (uint64_t i = lane; i < bytes; i += LP_GATHER_WARP)
+        out[i] = from[i];
+}
+
+/* The decoders by codec: what a kernel passes to lp_gather_body(). */
+struct lp_gather_raw {
+    LP_DEVICE bool decode(const lp_gpu_record &, const lp_gather_table &)
+    {
+        return false;   /* codec raw has no coded records */
+    }
+};
+struct lp_gather_ibp {
+    LP_DEVICE bool decode(const lp_gpu_record &record, const lp_gather_table &table)
+    {
+        return lp_gpu_decode_ibp(record, table);
+    }
+};
+template <class F> struct lp_gather_lane {
+    LP_DEVICE bool decode(const lp_gpu_record &record, const lp_gather_table &table)
+    {
+        return lp_gpu_decode_lane<F>(record, table);
+    }
+};
+
+template <class Codec>
+LP_DEVICE void lp_gather_put(const lp_gather_args &a, const lp_gather_item &item, uint64_t i, const unsigned char *stage, uint32_t lane)
+{
+    const uint32_t kind = item.kind_elements >> 24, before = (uint32_t)item.source & (LP_FORMAT_SECTOR_BYTES - 1);
+    const lp_gpu_record record = {stage + before, item.stored_bytes, item.kind_elements & 0xffffff, item.first,
+                                  item.last, reinterpret_cast<unsigned char *>(item.out), lane};
+
+    if (kind == LP_GATHER_CODED) {
+        if (!Codec::decode(record, a.table) && lane == 0)
+            lp_gpu_report(a.status_dev, LP_GATHER_STATUS_CORRUPT | (i / a.pieces + 1));
+    } else if (kind == LP_GATHER_RAW) {
+        lp_gpu_copy_record(record, a.table.elem_bytes);
+    } else if (kind == LP_GATHER_DEFAULT) {
+        lp_gather_copy_default(a, item, lane);
+    }
+}
+
+/* --- the kernel's body ------------------------------------------------------------------------ */
+
+template <class Codec> LP_DEVICE void lp_gather_body(const lp_gather_args &a)
+{
+    LP_DYNAMIC_SHARED(unsigned char, shared);
+    const uint32_t lane = threadIdx.x & (LP_GATHER_WARP - 1), warp = threadIdx.x / LP_GATHER_WARP;
+    const uint32_t warps = blockDim.x / LP_GATHER_WARP;
+    unsigned char *const mine = shared + warp * a.warp_bytes;
+    lp_gather_item *const items = reinterpret_cast<lp_gather_item *>(mine);
+    unsigned char *const stages = mine + LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES;
+    const uint64_t n_items = a.n_rows * a.pieces;
+    const uint64_t stride = (uint64_t)gridDim.x * warps * a.items_per_warp;
+
+    for (uint64_t first = ((uint64_t)blockIdx.x * warps + warp) * a.items_per_warp; first < n_items; first += stride) {
+        const uint32_t count = (uint32_t)min((uint64_t)a.items_per_warp, n_items - first);
+        uint32_t stage = 0;
+
+        if (lane < count)
+            items[lane] = lp_gather_look_up(a, first + lane);
+        __syncwarp();
+        lp_gather_fetch(items[0], stages, lane);
+        __pipeline_commit();
+        for (uint32_t k = 0; k < count; k++, stage ^= 1) {
+            if (k + 1 < count)
+                lp_gather_fetch(items[k + 1], stages + (stage ^ 1) * a.stage_bytes, lane);
+            __pipeline_commit();
+            __pipeline_wait_prior(1);
+            __syncwarp();
+            lp_gather_put<Codec>(a, items[k], first + k, stages + stage * a.stage_bytes, lane);
+            __syncwarp();
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Device functions: one warp decodes one coded lane record (docs/FORMAT.md, section 5).
+ *
+ * In each step a warp decodes 256 elements, a lane eight neighbours. Planes are words that every
+ * lane can read, so a lane takes its eight bits of each plane of level 1, and a byte permute turns
+ * eight codes into eight exponents. Which of the eight went on to level 2 is a word of eight
+ * nibbles, so a multiplication ranks them, a prefix sum over the warp says where their codes begin,
+ * and they are decoded there in the same way, side by side; another permute by rank puts the
+ * deeper level's exponents into the gaps. No loop over bits, no branch that lanes disagree on.
+ *
+ * Where the deeper levels begin depends on how many elements reach them. A record of one step
+ * learns that from the prefix sums on its way, a longer one counts zero codes beforehand, 1,024
+ * elements at a time. */
+#ifndef LP_CUDA_LANE_DEV_CUH
+#define LP_CUDA_LANE_DEV_CUH
+
+#include "cuda/decode_dev.cuh"
+
+#define LP_LANE_STEP 256u
+#define LP_LANE_LEVELS LP_FORMAT_LANE_LEVELS_MAX
+
+/* How the elements of a dtype split. BYTES: of the other bits that lie in byte arrays. */
+struct lp_lane_bf16 {
+    static constexpr uint32_t ELEM = 2, BYTES = 1, PLANES = 0, WIDE_EXPONENT = 0;
+};
+struct lp_lane_f16 {
+    static constexpr uint32_t ELEM = 2, BYTES = 1, PLANES = 3, WIDE_EXPONENT = 0;
+};
+struct lp_lane_f32 {
+    static constexpr uint32_t ELEM = 4, BYTES = 3, PLANES = 0, WIDE_EXPONENT = 0;
+};
+struct lp_lane_f64 {
+    static constexpr uint32_t ELEM = 8, BYTES = 6, PLANES = 5, WIDE_EXPONENT = 1;
+};
+struct lp_lane_f8_e4m3 {
+    static constexpr uint32_t ELEM = 1, BYTES = 0, PLANES = 4, WIDE_EXPONENT = 0;
+};
+struct lp_lane_f8_e5m2 {
+    static constexpr uint32_t ELEM = 1, BYTES = 0, PLANES = 3, WIDE_EXPONENT = 0;
+};
+
+/* Exponents of eight elements: their low bytes, and their high bytes where they have 11 bits. */
+template <class F> struct lp_lane_eight {
+    uint32_t low[2], high[2];
+};
+
+/* What is known of a record and grows while its steps go on. Lives in registers. */
+template <class F> struct lp_lane_state {
+    const uint32_t *words;                  /* the record, on a 4-byte border */
+    uint32_t limit_bits;                    /* its stored length */
+    bool one_step;
+    uint32_t bit[LP_LANE_LEVELS];           /* first bit of each level's planes */
+    uint32_t count[LP_LANE_LEVELS];         /* codes of each level */
+    uint32_t end_bit, raw_count;            /* of the bit string; raw exponents behind it */
+    uint32_t done[LP_LANE_LEVELS + 1];      /* codes of the steps before, per level; raw ones last */
+    struct lp_lane_eight<F> table[LP_LANE_LEVELS];
+};
+
+/* --- finding the parts ------------------------------------------------------------------------ */
+
+template <class F> LP_DEVICE uint32_t lp_lane_end_bit(const lp_lane_state<F> &s, const lp_gather_table &table, uint32_t level)
+{
+    return s.bit[level] + table.level[level].width * s.count[level];
+}
+
+template <class F> LP_DEVICE uint32_t lp_lane_size(const lp_lane_state<F> &s)
+{
+    return (s.end_bit + 7) / 8 + (s.raw_count << F::WIDE_EXPONENT);
+}
+
+/* Zero codes among count codes of some planes that begin at bit. */
+LP_DEVICE uint32_t lp_lane_count_zeros(const uint32_t *words, uint32_t bit, uint32_t width, uint32_t count, uint32_t lane)
+{
+    uint32_t zeros = 0;
+
+    for (uint32_t first = 0; first < count; first += 32 * 32) {
+        const uint32_t at = min(first + 32 * lane, count), left = min(count - at, 32u);
+        uint32_t any = lp_gpu_bits(words, bit + at);
+
+        if (width > 1)
+            any |= lp_gpu_bits(words, bit + count + at);
+        if (width > 2)
+            any |= lp_gpu_bits(words, bit + 2 * count + at);
+        zeros += (uint32_t)__popc(~(any | __funnelshift_lc(0u, 0xffffffffu, left)));
+    }
+    return lp_gpu_sum(zeros);
+}
+
+/* Every level's place and count, before the first step. False: the record ends too early. */
+template <class F>
+LP_DEVICE bool lp_lane_find_levels(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t lane)
+{
+    uint32_t end = 0, zeros = s.count[0];
+
+#pragma unroll
+    for (uint32_t k = 0; k < LP_LANE_LEVELS; k++) {
+        if (k >= table.n_levels)
+            break;
+        if (k > 0) {
+            s.bit[k] = end;
+            s.count[k] = zeros;
+        }
+        end = lp_lane_end_bit(s, table, k);
+        if (end > s.limit_bits)
+            return false;
+        zeros = lp_lane_count_zeros(s.words, s.bit[k], table.level[k].width, s.count[k], lane);
+    }
+    s.end_bit = end;
+    s.raw_count = zeros;
+    return lp_lane_size(s) <= s.limit_bits / 8;
+}
+
+/* Exponents of a level, shifted by the record's base, modulo 2^E. */
+template <class F>
+LP_DEVICE void lp_lane_set_table(lp_lane_eight<F> &to, const lp_gather_level &level, uint32_t base, uint32_t mask)
+{
+#pragma unroll
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t low = level.low[i], high = level.high[i];
+
+        if (F::WIDE_EXPONENT) {
+            const uint32_t bases = base * 0x00010001u, masks = mask * 0x00010001u;
+            const uint32_t a = (__byte_perm(low, high, 0x5140) + bases) & masks;
+            const uint32_t b = (__byte_perm(low, high, 0x7362) + bases) & masks;
+
+            to.low[i] = __byte_perm(a, b, 0x6420);
+            to.high[i] = __byte_perm(a, b, 0x7531);
+        } else {
+            /* The top bits apart, so that no carry leaves its byte. */
+            const uint32_t bases = base * 0x01010101u, masks = mask * 0x01010101u;
+            const uint32_t sum = (low & 0x7f7f7f7fu) + (bases & 0x7f7f7f7fu);
+
+            to.low[i] = (sum ^ ((low ^ bases) & 0x80808080u)) & masks;
+        }
+    }
+}
+
+template <class F> LP_DEVICE void lp_lane_set_tables(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t base)
+{
+#pragma unroll
+    for (uint32_t k = 0; k < LP_LANE_LEVELS; k++) {
+        if (table.base_bytes != 0) {
+            lp_lane_set_table(s.table[k], table.level[k], base, table.exponent_mask);
+            continue;
+        }
+#pragma unroll
+        for (uint32_t i = 0; i < 2; i++) {
+            s.table[k].low[i] = table.level[k].low[i];
+            if (F::WIDE_EXPONENT)
+                s.table[k].high[i] = table.level[k].high[i];
+        }
+    }
+}
+
+/* --- one step --------------------------------------------------------------------------------- */
+
+template <class F> LP_DEVICE void lp_lane_look_up(lp_lane_eight<F> &to, const lp_lane_eight<F> &table, uint32_t codes)
+{
+    to.low[0] = lp_gpu_bytes_low(table.low, codes);
+    to.low[1] = lp_gpu_bytes_high(table.low, codes);
+    if (F::WIDE_EXPONENT) {
+        to.high[0] = lp_gpu_bytes_low(table.high, codes);
+        to.high[1] = lp_gpu_bytes_high(table.high, codes);
+    }
+}
+
+/* Where a nibble of gaps holds a one, the next exponent of deeper. */
+LP_DEVICE void lp_lane_fill(uint32_t to[2], const uint32_t deeper[2], uint32_t gaps, uint32_t ranks)
+{
+    to[0] = lp_gpu_select(lp_gpu_byte_mask(gaps), lp_gpu_bytes_low(deeper, ranks), to[0]);
+    to[1] = lp_gpu_select(lp_gpu_byte_mask(gaps >> 16), lp_gpu_bytes_high(deeper, ranks), to[1]);
+}
+
+/* Eight raw exponents from the rank-th on. */
+template <class F> LP_DEVICE void lp_lane_take_raw(lp_lane_eight<F> &to, const lp_lane_state<F> &s, uint32_t rank)
+{
+    const uint32_t byte = (s.end_bit + 7) / 8 + (rank << F::WIDE_EXPONENT), shift = 8 * (byte & 3);
+    const uint32_t *const w = s.words + (byte >> 2);
+
+    to.low[0] = __funnelshift_r(w[0], w[1], shift);
+    to.low[1] = __funnelshift_r(w[1], w[2], shift);
+    if (F::WIDE_EXPONENT) {
+        const uint32_t third = __funnelshift_r(w[2], w[3], shift), fourth = __funnelshift_r(w[3], w[4], shift);
+        const uint32_t first = to.low[0], second = to.low[1];
+
+        to.low[0] = __byte_perm(first, second, 0x6420);
+        to.low[1] = __byte_perm(third, fourth, 0x6420);
+        to.high[0] = __byte_perm(first, second, 0x7531);
+        to.high[1] = __byte_perm(third, fourth, 0x7531);
+    }
+}
+
+/* Is one of the first count raw exponents no exponent? */
+template <class F> LP_DEVICE bool lp_lane_raw_is_bad(const lp_lane_eight<F> &raw, uint32_t mask, uint32_t count)
+{
+    const uint32_t bits = 8 * count;
+    const uint32_t valid0 = ~__funnelshift_lc(0u, 0xffffffffu, bits);
+    const uint32_t valid1 = count > 4 ? ~__funnelshift_lc(0u, 0xffffffffu, bits - 32) : 0;
+    const uint32_t mask4 = F::WIDE_EXPONENT ? (mask >> 8) * 0x01010101u : mask * 0x01010101u;
+
+    return F::WIDE_EXPONENT ? ((raw.high[0] & ~mask4 & valid0) | (raw.high[1] & ~mask4 & valid1)) != 0
+                            : ((raw.low[0] & ~mask4 & valid0) | (raw.low[1] & ~mask4 & valid1)) != 0;
+}
+
+/* The exponents of count elements from the rank-th on, at most eight. False: the record is corrupt. */
+template <class F>
+LP_DEVICE bool lp_lane_decode_step(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank, uint32_t count,
+                                   lp_lane_eight<F> &ret)
+{
+    lp_lane_eight<F> found[LP_LANE_LEVELS], deeper;
+    uint32_t gaps[LP_LANE_LEVELS], levels = 0, total = 0;
+
+#pragma unroll
+    for (uint32_t k = 0; k < LP_LANE_LEVELS; k++) {
+        uint32_t ends, codes, any;
+
+        if (k >= table.n_levels)
+            break;
+        codes = any = lp_gpu_spread(lp_gpu_bits(s.words, s.bit[k] + rank));
+        if (table.level[k].width > 1) {
+            const uint32_t plane = lp_gpu_spread(lp_gpu_bits(s.words, s.bit[k] + s.count[k] + rank));
+            codes += 2 * plane;
+            any |= plane;
+        }
+        if (table.level[k].width > 2) {
+            const uint32_t plane = lp_gpu_spread(lp_gpu_bits(s.words, s.bit[k] + 2 * s.count[k] + rank));
+            codes += 4 * plane;
+            any |= plane;
+        }
+        lp_lane_look_up(found[k], s.table[k], codes);
+        gaps[k] = (any | lp_gpu_nibbles_from(count)) ^ LP_NIBBLES;
+        count = (uint32_t)__popc(gaps[k]);
+        ends = lp_gpu_scan(count);
+        total = lp_gpu_last(ends);
+        levels = k + 1;
+        if (s.one_step) {
+            const uint32_t end = lp_lane_end_bit(s, table, k);
+
+            if (k + 1 < LP_LANE_LEVELS) {
+                s.bit[k + 1] = end;
+                s.count[k + 1] = total;
+                if (k + 1 < table.n_levels && end + table.level[k + 1].width * total > s.limit_bits)
+                    return false;
+            }
+            s.end_bit = end;
+            s.raw_count = total;
+        }
+        rank = s.done[k + 1] + ends - count;
+        s.done[k + 1] += total;
+        if (total == 0)
+            break;
+    }
+    if (total != 0) {
+        if (s.one_step && lp_lane_size(s) > s.limit_bits / 8)
+            return false;
+        lp_lane_take_raw(deeper, s, rank);
+        if (__any_sync(0xffffffffu, lp_lane_raw_is_bad(deeper, table.exponent_mask, count)))
+            return false;
+    }
+#pragma unroll
+    for (uint32_t k = LP_LANE_LEVELS; k-- > 0;) {
+        if (k >= levels)
+            continue;
+        if (k + 1 < levels || total != 0) {
+            const uint32_t ranks = lp_gpu_nibble_ranks(gaps[k]);
+
+            lp_lane_fill(found[k].low, deeper.low, gaps[k], ranks);
+            if (F::WIDE_EXPONENT)
+                lp_lane_fill(found[k].high, deeper.high, gaps[k], ranks);
+        }
+        deeper = found[k];
+    }
+    ret = deeper;
+    return true;
+}
+
+/* --- from exponents and other bits to elements ------------------------------------------------- */
+
+/* What a step's lane works on: eight elements from at on, and where their other bits lie. */
+struct lp_lane_place {
+    uint32_t at;          /* first element */
+    uint32_t elements;    /* of the record */
+    uint32_t planes_bit;  /* planes of other bits */
+    uint32_t lane;
+};
+
+/* Two words from an even word on; lanes of the upper half read the second one first, so that 32
+ * lanes side by side meet no bank twice. */
+LP_DEVICE void lp_lane_pair(uint32_t to[2], const uint32_t *words, uint32_t lane)
+{
+    const uint32_t swap = lane >> 4;
+    const uint32_t a = words[swap], b = words[swap ^ 1];
+
+    to[0] = swap ? b : a;
+    to[1] = swap ? a : b;
+}
+
+/* Eight bytes from any byte on. */
+LP_DEVICE void lp_lane_bytes(uint32_t to[2], const uint32_t *words, uint32_t byte)
+{
+    const uint32_t *const w = words + (byte >> 2);
+
+    to[0] = __funnelshift_r(w[0], w[1], 8 * (byte & 3));
+    to[1] = __funnelshift_r(w[1], w[2], 8 * (byte & 3));
+}
+
+/* Codes of three planes of other bits, or of the fourth alone. */
+LP_DEVICE uint32_t lp_lane_plane(const uint32_t *words, const lp_lane_place &p, uint32_t plane)
+{
+    return lp_gpu_spread(lp_gpu_bits(words, p.planes_bit + plane * p.elements + p.at));
+}
+
+LP_DEVICE uint32_t lp_lane_three_planes(const uint32_t *words, const lp_lane_place &p)
+{
+    return lp_lane_plane(words, p, 0) + 2 * lp_lane_plane(words, p, 1) + 4 * lp_lane_plane(words, p, 2);
+}
+
+/* From bytes of sign and seven mantissa bits: pairs of sign, eight exponent bits, mantissa. */
+LP_DEVICE void lp_lane_join16(uint32_t to[4], const uint32_t other[2], const uint32_t exponent[2])
+{
+#pragma unroll
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t high = lp_gpu_select<0x80808080u>(other[i], exponent[i] >> 1);
+        const uint32_t low = lp_gpu_select<0x7f7f7f7fu>(other[i], exponent[i] << 7);
+
+        to[2 * i] = __byte_perm(low, high, 0x5140);
+        to[2 * i + 1] = __byte_perm(low, high, 0x7362);
+    }
+}
+
+LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_bf16> &s, const lp_lane_place &p,
+                            const lp_lane_eight<lp_lane_bf16> &e)
+{
+    uint32_t other[2];
+
+    lp_lane_pair(other, s.words + p.at / 4, p.lane);
+    lp_lane_join16(to, other, e.low);
+}
+
+/* Planes: mantissa bits 8 and 9, sign. */
+LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_f16> &s, const lp_lane_place &p,
+                            const lp_lane_eight<lp_lane_f16> &e)
+{
+    const uint32_t codes = lp_lane_three_planes(s.words, p);
+    uint32_t other[2];
+
+    lp_lane_pair(other, s.words + p.at / 4, p.lane);
+#pragma unroll
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t high = 4 * e.low[i] + lp_gpu_lookup<0x03020100u, 0x83828180u>(codes >> (16 * i));
+
+        to[2 * i] = __byte_perm(other[i], high, 0x5140);
+        to[2 * i + 1] = __byte_perm(other[i], high, 0x7362);
+    }
+}
+
+LP_DEVICE void lp_lane_join(uint32_t to[8], const lp_lane_state<lp_lane_f32> &s, const lp_lane_place &p,
+                            const lp_lane_eight<lp_lane_f32> &e)
+{
+    const uint32_t *const low = s.words + p.at / 2;
+    uint32_t other[2], high[4];
+
+    lp_lane_bytes(other, s.words, 2 * p.elements + p.at);
+    lp_lane_join16(high, other, e.low);
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++) {
+        to[2 * i] = __byte_perm(low[i], high[i], 0x5410);
+        to[2 * i + 1] = __byte_perm(low[i], high[i], 0x7632);
+    }
+}
+
+/* Planes: mantissa bits 48 to 51, sign. */
+LP_DEVICE void lp_lane_join(uint32_t to[16], const lp_lane_state<lp_lane_f64> &s, const lp_lane_place &p,
+                            const lp_lane_eight<lp_lane_f64> &e)
+{
+    const uint32_t *const low = s.words + p.at, *const middle = s.words + p.elements + p.at / 2;
+    const uint32_t codes = lp_lane_three_planes(s.words, p) + 8 * lp_lane_plane(s.words, p, 3);
+    const uint32_t signs = lp_lane_plane(s.words, p, 4);
+
+#pragma unroll
+    for (uint32_t i = 0; i < 8; i++) {
+        const uint32_t low_byte = e.low[i / 4] >> (8 * (i % 4)) & 0xff;
+        const uint32_t high_byte = e.high[i / 4] >> (8 * (i % 4)) & 0xff;
+        const uint32_t exponent = high_byte << 8 | low_byte;
+        const uint32_t mantissa = (middle[i / 2] >> (16 * (i % 2)) & 0xffff) | (codes >> (4 * i) & 15) << 16;
+
+        to[2 * i] = low[i];
+        to[2 * i + 1] = (signs >> (4 * i)) << 31 | exponent << 20 | mantissa;
+    }
+}
+
+/* Planes: mantissa bits 0 to 2, sign. */
+LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e4m3> &s, const lp_lane_place &p,
+                            const lp_lane_eight<lp_lane_f8_e4m3> &e)
+{
+    const uint32_t codes = lp_lane_three_planes(s.words, p), signs = lp_lane_plane(s.words, p, 3);
+
+#pragma unroll
+    for (uint32_t i = 0; i < 2; i++)
+        to[i] = 8 * e.low[i] + lp_gpu_lookup<0x03020100u, 0x07060504u>(codes >> (16 * i)) +
+                lp_gpu_lookup<0x00008000u, 0u>(signs >> (16 * i));
+}
+
+/* Planes: mantissa bits 0 and 1, sign. */
+LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e5m2> &s, const lp_lane_place &p,
+                            const lp_lane_eight<lp_lane_f8_e5m2> &e)
+{
+    const uint32_t codes = lp_lane_three_planes(s.words, p);
+
+#pragma unroll
+    for (uint32_t i = 0; i < 2; i++)
+        to[i] = 4 * e.low[i] + lp_gpu_lookup<0x03020100u, 0x83828180u>(codes >> (16 * i));
+}
+
+/* --- a record --------------------------------------------------------------------------------- */
+
+/* Where things begin. False: the record is too short, or its base is no exponent. */
+template <class F>
+LP_DEVICE bool lp_lane_begin(lp_lane_state<F> &s, const lp_gpu_record &record, const lp_gather_table &table)
+{
+    const uint32_t n = record.elements, head = n * F::BYTES + table.base_bytes;
+    uint32_t base = 0;
+
+    s.words = reinterpret_cast<const uint32_t *>(record.bytes);
+    s.limit_bits = 8 * record.stored_bytes;
+    s.one_step = n <= LP_LANE_STEP;
+    if (head > record.stored_bytes)
+        return false;
+    if (table.base_bytes != 0) {
+        base = record.bytes[head - table.base_bytes];
+        if (F::WIDE_EXPONENT)
+            base |= (uint32_t)record.bytes[head - 1] << 8;
+        if (base > table.exponent_mask)
+            return false;
+    }
+    lp_lane_set_tables(s, table, base);
+    s.bit[0] = 8 * head + F::PLANES * n;
+    s.count[0] = n;
+#pragma unroll
+    for (uint32_t k = 0; k <= LP_LANE_LEVELS; k++)
+        s.done[k] = 0;
+    if (s.one_step)
+        return lp_lane_end_bit(s, table, 0) <= s.limit_bits;
+    return lp_lane_find_levels(s, table, record.lane);
+}
+
+/* The record fills its stored length, and its padding is zero. */
+template <class F>
+LP_DEVICE bool lp_lane_end(const lp_lane_state<F> &s, const lp_gpu_record &record, const lp_gather_table &table)
+{
+    const uint32_t size = lp_lane_size(s), used = s.end_bit & 7;
+
+    if (lp_gpu_round_up(size, table.align_bytes) != record.stored_bytes)
+        return false;
+    if (used != 0 && record.bytes[s.end_bit >> 3] >> used != 0)
+        return false;
+    return lp_gpu_zero_bytes(record.bytes, size, record.stored_bytes, record.lane);
+}
+
+template <class F>
+LP_DEVICE bool lp_gpu_decode_lane(const lp_gpu_record &record, const lp_gather_table &table)
+{
+    const uint64_t out = reinterpret_cast<uint64_t>(record.out) - (uint64_t)record.first * F::ELEM;
+    const bool wide = (out & (F::ELEM == 1 ? 7 : 15)) == 0;
+    lp_lane_state<F> s;
+
+    if (!lp_lane_begin(s, record, table))
+        return false;
+    const uint32_t planes_bit = s.bit[0] - F::PLANES * record.elements;
+    for (uint32_t step = 0; step < record.last; step += LP_LANE_STEP) {
+        const uint32_t at = min(step + 8 * record.lane, record.elements);
+        const lp_lane_place place = {at, record.elements, planes_bit, record.lane};
+        lp_lane_eight<F> exponents;
+        uint32_t w[2 * F::ELEM];
+
+        if (!lp_lane_decode_step(s, table, at, min(record.elements - at, 8u), exponents))
+            return false;
+        lp_lane_join(w, s, place, exponents);
+        const lp_gpu_target to = {reinterpret_cast<unsigned char *>(out + (uint64_t)at * F::ELEM),
+                                  max(record.first, at) - at, max(min(record.last, at + 8), at) - at};
+        lp_gpu_store<F::ELEM>(to, w, wide);
+    }
+    return lp_lane_end(s, record, table);
+}
+
+#endif
