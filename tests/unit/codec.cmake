@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# Vectors and real data that are not part of the tree; tests that need them are waived without.
+set(LP_DATA "${PROJECT_SOURCE_DIR}/../shared/data" CACHE PATH "Real data and published vectors")
+set(lp_codec_libs lp_testcodec lp_codec)
+
+lp_criterion_test(shape test_shape.c LIBS ${lp_codec_libs})
+lp_criterion_test(table test_table.c LIBS ${lp_codec_libs})
+lp_criterion_test(codec_ibp test_codec_ibp.c LIBS ${lp_codec_libs})
+lp_criterion_test(packer test_packer.c LIBS ${lp_codec_libs})
+lp_criterion_test(view test_view.c LIBS ${lp_codec_libs})
+lp_criterion_test(lpk test_lpk.c LIBS ${lp_codec_libs})
+lp_criterion_test(plan test_plan.c LIBS ${lp_codec_libs})
+
+# Each published vector is read, so a skipped run says so: exit 77.
+lp_program_test(unit.ibp_vectors test_ibp_vectors.c LIBS ${lp_codec_libs} PkgConfig::JANSSON
+  ENV "LANEPACK_DATA=${LP_DATA}")
