@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stock of chunks. The mutex is held for book-keeping only, never while pages are made. */
+#include "store/pool.h"
+
+#include "base/alloc.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum slice_state { SLICE_FREE, SLICE_TAKEN, SLICE_DONE };
+
+static void pool_lock(struct lp_pool *pool)
+{
+    (void)pthread_mutex_lock(&pool->mutex);
+}
+
+static void pool_unlock(struct lp_pool *pool)
+{
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+/* --- chunks by number ------------------------------------------------------------------------ */
+
+/* Position of the first chunk whose number is not below number. */
+static uint32_t position(const struct lp_pool *pool, uint32_t number)
+{
+    uint32_t low = 0, high = pool->n_chunks;
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (pool->chunk[middle]->number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct lp_chunk *lp_store_pool_find(struct lp_pool *pool, uint32_t number)
+{
+    pool_lock(pool);
+    const uint32_t at = position(pool, number);
+    struct lp_chunk *chunk =
+        at < pool->n_chunks && pool->chunk[at]->number == number ? pool->chunk[at] : NULL;
+    pool_unlock(pool);
+    return chunk;
+}
+
+/* Held: numbers only grow, so a new chunk comes last. */
+static void install(struct lp_pool *pool, struct lp_chunk *chunk)
+{
+    assert(pool->n_chunks < pool->params.n_chunks);
+    pool->chunk[pool->n_chunks++] = chunk;
+}
+
+static uint32_t n_slices(const struct lp_pool *pool)
+{
+    const uint64_t bytes = pool->params.chunk_bytes;
+
+    return (uint32_t)(bytes / LP_POOL_SLICE_BYTES + (bytes % LP_POOL_SLICE_BYTES != 0));
+}
+
+static void chunk_free(struct lp_chunk *chunk)
+{
+    lp_store_chunk_fini(chunk);
+    lp_mem_free(chunk);
+}
+
+static int chunk_new(const struct lp_pool *pool, uint32_t number, struct lp_chunk **ret_chunk,
+                     struct lp_error *err)
+{
+    struct lp_chunk *chunk = lp_mem_zalloc(sizeof(*chunk));
+    uint8_t *slice = lp_mem_zalloc(n_slices(pool));
+    int rc = LP_ENOMEM;
+
+    if (chunk == NULL || slice == NULL) {
+        (void)lp_error_set(err, rc, "no memory to describe chunk %u", number);
+        goto fail;
+    }
+    LP_TRY_GOTO(rc, lp_store_chunk_init(chunk, number, pool->params.chunk_bytes, err), fail);
+    chunk->slice = slice;
+    chunk->slices_left = n_slices(pool);
+    *ret_chunk = chunk;
+    return 0;
+
+fail:
+    lp_mem_free(slice);
+    lp_mem_free(chunk);
+    return rc;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static int make_chunks(struct lp_pool *pool, struct lp_error *err)
+{
+    int rc;
+
+    for (uint32_t i = 0; i < pool->params.n_chunks; i++) {
+        struct lp_chunk *chunk;
+
+        LP_TRY(rc, chunk_new(pool, pool->next_number, &chunk, err));
+        pool->next_number++;
+        pool->slices_left += n_slices(pool);
+        install(pool, chunk);
+    }
+    return 0;
+}
+
+/* Decide before the first page whether locking makes sense: a pool that is locked in part would
+ * only take the limit away from the rest of the process. */
+static void decide_locking(struct lp_pool *pool)
+{
+    const struct lp_pool_params *params = &pool->params;
+    const uint64_t need = params->chunk_bytes * params->n_chunks;
+
+    pool->locking = params->lock != LP_STORE_LOCK_OFF;
+    if (params->lock == LP_STORE_LOCK_OFF) {
+        (void)snprintf(pool->lock_note, sizeof(pool->lock_note), "pool.lock=off");
+    } else if (params->lock == LP_STORE_LOCK_AUTO && params->memlock_bytes < need) {
+        pool->locking = false;
+        (void)snprintf(pool->lock_note, sizeof(pool->lock_note),
+                       "RLIMIT_MEMLOCK is %llu bytes, the pool has %llu",
+                       (unsigned long long)params->memlock_bytes, (unsigned long long)need);
+    }
+}
+
+int lp_store_pool_init(struct lp_pool *pool, const struct lp_pool_params *params,
+                       struct lp_error *err)
+{
+    int rc;
+
+    memset(pool, 0, sizeof(*pool));
+    pool->params = *params;
+    if (pthread_mutex_init(&pool->mutex, NULL) != 0) {
+        pool->params.n_chunks = 0; /* nothing to end */
+        return lp_error_set(err, LP_ENOMEM, "no memory for a mutex");
+    }
+    lp_store_extents_init(&pool->extents);
+    decide_locking(pool);
+    pool->chunk = lp_mem_alloc_array(params->n_chunks, sizeof(struct lp_chunk *));
+    pool->dropped = lp_mem_alloc_array(params->n_chunks, sizeof(struct lp_chunk *));
+    if (pool->chunk == NULL || pool->dropped == NULL)
+        rc = lp_error_set(err, LP_ENOMEM, "no memory to list %u chunks", params->n_chunks);
+    else
+        rc = make_chunks(pool, err);
+    if (rc < 0)
+        lp_store_pool_fini(pool);
+    return rc;
+}
+
+void lp_store_pool_fini(struct lp_pool *pool)
+{
+    if (pool == NULL || pool->params.n_chunks == 0)
+        return;
+    for (uint32_t i = 0; i < pool->n_chunks; i++)
+        chunk_free(pool->chunk[i]);
+    for (uint32_t i = 0; i < pool->n_dropped; i++)
+        chunk_free(pool->dropped[i]);
+    lp_mem_free(pool->chunk);
+    lp_mem_free(pool->dropped);
+    lp_store_extents_fini(&pool->extents);
+    (void)pthread_mutex_destroy(&pool->mutex);
+    memset(pool, 0, sizeof(*pool));
+}
+
+/* --- pages ----------------------------------------------------------------------------------- */
+
+/* Held: the lowest slice that nobody has taken yet. */
+static bool claim_slice(struct lp_pool *pool, struct lp_chunk **ret_chunk, uint32_t *ret_slice)
+{
+    for (uint32_t i = 0; i < pool->n_chunks; i++) {
+        struct lp_chunk *chunk = pool->chunk[i];
+        if (chunk->slices_left == 0)
+            continue;
+        uint8_t *free_slice = memchr(chunk->slice, SLICE_FREE, n_slices(pool));
+        if (free_slice == NULL)
+            continue;
+        *free_slice = SLICE_TAKEN;
+        *ret_chunk = chunk;
+        *ret_slice = (uint32_t)(free_slice - chunk->slice);
+        return true;
+    }
+    return false;
+}
+
+static uint64_t slice_bytes(const struct lp_pool *pool, uint32_t slice)
+{
+    const uint64_t start = slice * LP_POOL_SLICE_BYTES;
+
+    return LP_MIN(LP_POOL_SLICE_BYTES, pool->params.chunk_bytes - start);
+}
+
+/* Lock a range where the pool is to be locked. With auto a refusal is noted and ends the attempts.
+ * Returns the bytes locked, or an error when lock is on. */
+static int lock_range(struct lp_pool *pool, const struct lp_chunk *chunk, uint64_t offset,
+                      uint64_t bytes, uint64_t *ret_locked, struct lp_error *err)
+{
+    struct lp_error why = LP_ERROR_INIT;
+
+    pool_lock(pool);
+    const bool locking = pool->locking;
+    pool_unlock(pool);
+    *ret_locked = 0;
+    if (!locking)
+        return 0;
+    const int rc = lp_store_chunk_lock(chunk, offset, bytes, &why);
+    if (rc == 0) {
+        *ret_locked = bytes;
+        return 0;
+    }
+    if (pool->params.lock == LP_STORE_LOCK_ON)
+        return lp_error_set(err, rc, "%s", why.text);
+    pool_lock(pool);
+    pool->locking = false;
+    (void)snprintf(pool->lock_note, sizeof(pool->lock_note), "%.95s", why.text);
+    pool_unlock(pool);
+    return 0;
+}
+
+static int touch_slice(struct lp_pool *pool, const struct lp_chunk *chunk, uint32_t slice,
+                       uint64_t *ret_locked, struct lp_error *err)
+{
+    const uint64_t start = slice * LP_POOL_SLICE_BYTES, bytes = slice_bytes(pool, slice);
+    int rc;
+
+    LP_TRY(rc, lp_store_chunk_touch(chunk, start, bytes, err));
+    return lock_range(pool, chunk, start, bytes, ret_locked, err);
+}
+
+/* Held: one slice of chunk is resident. */
+static void count_slice(struct lp_pool *pool, struct lp_chunk *chunk, uint32_t slice,
+                        uint64_t locked)
+{
+    chunk->slice[slice] = SLICE_DONE;
+    chunk->locked_bytes += locked;
+    if (--chunk->slices_left == 0) {
+        lp_mem_free(chunk->slice);
+        chunk->slice = NULL;
+    }
+    pool->slices_left--;
+    pool->resident_bytes += slice_bytes(pool, slice);
+    pool->locked_bytes += locked;
+    pool->last_touch_ns = pool->params.now_ns(pool->params.now_user);
+}
+
+int lp_store_pool_prefault_step(struct lp_pool *pool, struct lp_error *err)
+{
+    struct lp_chunk *chunk;
+    uint32_t slice;
+    uint64_t locked = 0;
+
+    pool_lock(pool);
+    const bool found = claim_slice(pool, &chunk, &slice);
+    if (found && pool->first_touch_ns == 0)
+        pool->first_touch_ns = pool->params.now_ns(pool->params.now_user);
+    pool_unlock(pool);
+    if (!found)
+        return 0;
+    const int rc = touch_slice(pool, chunk, slice, &locked, err);
+    pool_lock(pool);
+    if (rc == 0)
+        count_slice(pool, chunk, slice, locked);
+    else
+        chunk->slice[slice] = SLICE_FREE; /* for a later try */
+    pool_unlock(pool);
+    return rc < 0 ? lp_error_wrap(err, rc, "pre-fault") : 1;
+}
+
+/* --- replacing ------------------------------------------------------------------------------- */
+
+/* End what was dropped. Freeing a chunk's pages takes as long as making them. */
+static void end_dropped(struct lp_pool *pool)
+{
+    for (;;) {
+        struct lp_chunk *chunk = NULL;
+
+        pool_lock(pool);
+        if (pool->n_dropped > 0)
+            chunk = pool->dropped[--pool->n_dropped];
+        pool_unlock(pool);
+        if (chunk == NULL)
+            return;
+        chunk_free(chunk);
+    }
+}
+
+/* Touch and lock all of a chunk that nobody else knows yet. */
+static int make_resident(struct lp_pool *pool, struct lp_chunk *chunk, struct lp_error *err)
+{
+    int rc;
+
+    for (uint32_t i = 0; i < n_slices(pool); i++) {
+        uint64_t locked;
+
+        LP_TRY(rc, touch_slice(pool, chunk, i, &locked, err));
+        chunk->locked_bytes += locked;
+    }
+    lp_mem_free(chunk->slice);
+    chunk->slice = NULL;
+    chunk->slices_left = 0;
+    return 0;
+}
+
+static int make_one(struct lp_pool *pool, uint32_t number, struct lp_chunk **ret_chunk,
+                    struct lp_error *err)
+{
+    struct lp_chunk *chunk;
+    int rc;
+
+    LP_TRY(rc, chunk_new(pool, number, &chunk, err));
+    rc = make_resident(pool, chunk, err);
+    if (rc < 0)
+        chunk_free(chunk);
+    else
+        *ret_chunk = chunk;
+    return rc;
+}
+
+int lp_store_pool_replenish(struct lp_pool *pool, struct lp_error *err)
+{
+    struct lp_chunk *chunk;
+
+    end_dropped(pool);
+    pool_lock(pool);
+    const bool wanted = pool->n_chunks + pool->n_dropped + pool->n_making < pool->params.n_chunks;
+    const uint32_t number = pool->next_number;
+    pool->next_number += wanted;
+    pool->n_making += wanted;
+    pool_unlock(pool);
+    if (!wanted)
+        return 0;
+    const int rc = make_one(pool, number, &chunk, err);
+    pool_lock(pool);
+    pool->n_making--;
+    if (rc == 0) {
+        install(pool, chunk);
+        pool->resident_bytes += chunk->bytes;
+        pool->locked_bytes += chunk->locked_bytes;
+    }
+    pool_unlock(pool);
+    return rc < 0 ? lp_error_wrap(err, rc, "replace a chunk") : 1;
+}
+
+void lp_store_pool_drop(struct lp_pool *pool, struct lp_chunk *chunk)
+{
+    assert(chunk->uses == 0 && chunk->slices_left == 0);
+    pool_lock(pool);
+    const uint32_t at = position(pool, chunk->number);
+    assert(at < pool->n_chunks && pool->chunk[at] == chunk);
+    pool->n_chunks--;
+    memmove(&pool->chunk[at], &pool->chunk[at + 1],
+            (pool->n_chunks - at) * sizeof(struct lp_chunk *));
+    pool->dropped[pool->n_dropped++] = chunk;
+    pool->resident_bytes -= chunk->bytes;
+    pool->locked_bytes -= chunk->locked_bytes;
+    pool_unlock(pool);
+}
+
+/* --- handing out ----------------------------------------------------------------------------- */
+
+struct chunk_counts {
+    uint32_t blank, arena, adopted, missing;
+    uint32_t spare; /* chunks to write in, now or soon, that no adoption is going to take */
+};
+
+/* Held. */
+static struct chunk_counts count_chunks(const struct lp_pool *pool)
+{
+    struct chunk_counts counts = {.missing = pool->params.n_chunks - pool->n_chunks};
+
+    for (uint32_t i = 0; i < pool->n_chunks; i++) {
+        const struct lp_chunk *chunk = pool->chunk[i];
+
+        counts.blank += chunk->use == LP_CHUNK_BLANK;
+        counts.arena += chunk->use == LP_CHUNK_ARENA;
+        counts.adopted += chunk->use == LP_CHUNK_ADOPTED;
+        /* Adopted but not yet published: n_adopting counts it still. */
+        counts.spare += chunk->use == LP_CHUNK_ADOPTED && chunk->uses == 0;
+    }
+    counts.spare += counts.blank + counts.arena + counts.missing - pool->n_adopting;
+    return counts;
+}
+
+/* Blank chunks that may become pool chunks: one chunk to write in is always kept. */
+static uint32_t convertible(const struct chunk_counts *counts)
+{
+    return LP_MIN(counts->blank, counts->spare - 1);
+}
+
+/* Held: the blank chunk of the lowest number, or NULL. */
+static struct lp_chunk *first_blank(const struct lp_pool *pool, bool resident)
+{
+    for (uint32_t i = 0; i < pool->n_chunks; i++)
+        if (pool->chunk[i]->use == LP_CHUNK_BLANK &&
+            (!resident || pool->chunk[i]->slices_left == 0))
+            return pool->chunk[i];
+    return NULL;
+}
+
+/* Turn a blank chunk into a pool chunk with a free range. LP_ENOSPC: none may be turned. */
+static int convert_one(struct lp_pool *pool, struct lp_error *err)
+{
+    int rc;
+
+    pool_lock(pool);
+    const struct chunk_counts counts = count_chunks(pool);
+    struct lp_chunk *chunk = convertible(&counts) > 0 ? first_blank(pool, false) : NULL;
+    pool_unlock(pool);
+    if (chunk == NULL)
+        return lp_error_set(err, LP_ENOSPC, "no free range is large enough");
+    LP_TRY(rc, lp_store_extents_reserve(&pool->extents, err));
+    LP_TRY(rc, lp_store_chunk_to_pool(chunk, pool->params.id, pool->params.epoch, err));
+    return lp_store_extents_add(&pool->extents, chunk->number, LP_SHM_CHUNK_HEADER_BYTES,
+                                lp_shm_chunk_room(chunk->bytes), err);
+}
+
+int lp_store_pool_take(struct lp_pool *pool, uint64_t bytes, struct lp_shm_extent *ret_extent,
+                       struct lp_error *err)
+{
+    const uint64_t room = lp_shm_chunk_room(pool->params.chunk_bytes);
+    int rc;
+
+    if (bytes > room)
+        return lp_error_set(err, LP_ENOSPC, "%llu bytes do not fit in a chunk, which has %llu",
+                            (unsigned long long)bytes, (unsigned long long)room);
+    rc = lp_store_extents_take(&pool->extents, bytes, ret_extent, err);
+    if (rc == LP_ENOSPC) {
+        LP_TRY(rc, convert_one(pool, err));
+        rc = lp_store_extents_take(&pool->extents, bytes, ret_extent, err);
+    }
+    if (rc == 0)
+        lp_store_pool_find(pool, ret_extent->chunk)->uses++;
+    return rc;
+}
+
+void lp_store_pool_give_back(struct lp_pool *pool, const struct lp_shm_extent *extent)
+{
+    struct lp_chunk *chunk = lp_store_pool_find(pool, extent->chunk);
+
+    assert(chunk != NULL && chunk->uses > 0);
+    chunk->uses--;
+    if (chunk->use == LP_CHUNK_POOL)
+        lp_store_extents_give_back(&pool->extents, extent);
+    else if (chunk->uses == 0)
+        lp_store_pool_drop(pool, chunk);
+}
+
+int lp_store_pool_take_arena(struct lp_pool *pool, struct lp_chunk **ret_chunk,
+                             struct lp_error *err)
+{
+    int rc;
+
+    pool_lock(pool);
+    const struct chunk_counts counts = count_chunks(pool);
+    struct lp_chunk *chunk = first_blank(pool, true);
+    pool_unlock(pool);
+    if (chunk == NULL && counts.blank > 0)
+        return lp_error_set(err, LP_EBUSY, "no blank chunk is resident yet; try again");
+    if (chunk == NULL)
+        return lp_error_set(err, LP_ENOSPC,
+                            "an arena needs a blank chunk of %llu bytes, have none: of %u chunks "
+                            "%u are arenas, %u are being replaced, the others hold objects",
+                            (unsigned long long)pool->params.chunk_bytes, pool->params.n_chunks,
+                            counts.arena, counts.missing);
+    LP_TRY(rc, lp_store_chunk_to_arena(chunk, pool->params.id, pool->params.epoch, err));
+    *ret_chunk = chunk;
+    return 0;
+}
+
+int lp_store_pool_begin_adopt(struct lp_pool *pool, struct lp_error *err)
+{
+    pool_lock(pool);
+    const struct chunk_counts counts = count_chunks(pool);
+    pool_unlock(pool);
+    if (counts.spare < 2)
+        return lp_error_set(err, LP_ENOSPC, "no chunk would be left to write in: let it be copied");
+    pool->n_adopting++;
+    return 0;
+}
+
+void lp_store_pool_end_adopt(struct lp_pool *pool)
+{
+    assert(pool->n_adopting > 0);
+    pool->n_adopting--;
+}
+
+int lp_store_pool_adopt(struct lp_pool *pool, struct lp_chunk *chunk, struct lp_error *err)
+{
+    const int adopt_rc = lp_store_chunk_adopt(chunk, pool->params.id, pool->params.epoch, err);
+    uint64_t locked = 0;
+    int rc = 0;
+
+    /* The old map went, whatever came of the adoption, and its locks with it. */
+    if (chunk->map != NULL)
+        rc = lock_range(pool, chunk, 0, chunk->bytes, &locked, adopt_rc < 0 ? NULL : err);
+    pool_lock(pool);
+    if (adopt_rc == 0)
+        chunk->use = LP_CHUNK_ADOPTED;
+    pool->locked_bytes += locked - chunk->locked_bytes;
+    chunk->locked_bytes = locked;
+    pool_unlock(pool);
+    return adopt_rc < 0 ? adopt_rc : rc;
+}
+
+void lp_store_pool_get_state(struct lp_pool *pool, struct lp_store_state *state)
+{
+    const uint64_t room = lp_shm_chunk_room(pool->params.chunk_bytes);
+
+    pool_lock(pool);
+    const struct chunk_counts counts = count_chunks(pool);
+    state->resident_bytes = pool->resident_bytes;
+    state->locked_bytes = pool->locked_bytes;
+    state->prefault_ns = pool->last_touch_ns - pool->first_touch_ns;
+    state->ready = pool->slices_left == 0;
+    memcpy(state->lock_note, pool->lock_note, sizeof(state->lock_note));
+    pool_unlock(pool);
+    state->pool_bytes = pool->params.chunk_bytes * pool->params.n_chunks;
+    state->chunk_bytes = pool->params.chunk_bytes;
+    state->n_chunks = pool->params.n_chunks;
+    state->blank_chunks = counts.blank;
+    state->missing_chunks = counts.missing;
+    state->arena_bytes = counts.arena * pool->params.chunk_bytes;
+    state->used_bytes = pool->extents.taken_bytes + counts.adopted * room;
+    state->free_bytes = pool->extents.free_bytes + convertible(&counts) * room;
+    state->largest_free_bytes =
+        convertible(&counts) > 0 ? room : lp_store_extents_largest(&pool->extents);
+}
