@@ -5,13 +5,12 @@
  * Exponents of real tensors crowd around a few values, so each is coded by its rank in a cascade of
  * levels of fixed width: a code says "one of the 2^w - 1 likeliest", or 0, "ask the next level".
  * Source: docs/FORMAT.md, section 5. */
-#include "codec/lane.h"
-
-#include <string.h>
-
 #include "base/bytes.h"
+#include "codec/lane.h"
 #include "codec/lane_parts.h"
 #include "codec/shape.h"
+
+#include <string.h>
 
 /* Symbols that pick_base() tries for the most frequent exponent. */
 #define BASE_CANDIDATES 8u
@@ -206,8 +205,8 @@ uint32_t lp_codec_lane_size(const struct lp_lane *lane, const struct lp_lane_cou
                             uint32_t base)
 {
     /* Raw exponents are whole bytes behind the bit string, so rounding the sum is exact. */
-    const uint64_t bits = (uint64_t)lane->plane_bits * counts->n +
-                          exponent_bits_in_all(lane, counts, base);
+    const uint64_t bits =
+        (uint64_t)lane->plane_bits * counts->n + exponent_bits_in_all(lane, counts, base);
 
     return (uint32_t)(lp_lane_head_bytes(lane, counts->n) + (bits + 7) / 8);
 }

@@ -6,14 +6,13 @@
  * With a window per record, ranks count from the record's base. They are found by turns: from
  * bases (at first each record's most frequent exponent) to ranks, and from ranks to the bases with
  * which records are smallest. Two turns reach a standstill on all data seen. */
-#include "codec/lane.h"
-
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "codec/lane.h"
 #include "codec/ops.h"
 #include "codec/shape.h"
+
+#include <string.h>
 
 /* Levels that won on some of the data seen; measured over one to five levels of up to 4 bits. */
 #define MENU_LENGTH 5
@@ -46,12 +45,12 @@ struct study {
     const uint8_t *sample; /* borrowed */
     uint64_t n_records;
     uint32_t record_elements;
-    uint64_t step;         /* every step-th record is studied */
+    uint64_t step; /* every step-th record is studied */
     uint32_t dtype, exponent_mask;
     struct trial table[MENU_LENGTH], record[MENU_LENGTH];
-    uint32_t hist[LP_LANE_EXPONENTS_MAX];                    /* of the record at hand */
-    uint32_t all[LP_LANE_EXPONENTS_MAX];                     /* of all records studied */
-    uint32_t shifted[MENU_LENGTH][LP_LANE_EXPONENTS_MAX];    /* the same, minus each one's base */
+    uint32_t hist[LP_LANE_EXPONENTS_MAX];                 /* of the record at hand */
+    uint32_t all[LP_LANE_EXPONENTS_MAX];                  /* of all records studied */
+    uint32_t shifted[MENU_LENGTH][LP_LANE_EXPONENTS_MAX]; /* the same, minus each one's base */
 };
 
 static struct lp_lane_counts count_record(struct study *study, uint64_t record)
@@ -162,11 +161,10 @@ static uint64_t price_record(const struct study *study, const struct lp_lane *la
                              const struct lp_lane_counts *counts)
 {
     const uint64_t raw_bytes = (uint64_t)counts->n * study->info->bytes;
-    const uint64_t size =
-        lp_codec_lane_size(lane, counts, lp_codec_lane_pick_base(lane, counts));
+    const uint64_t size = lp_codec_lane_size(lane, counts, lp_codec_lane_pick_base(lane, counts));
 
     return lp_round_up_u64(size, PRICE_ALIGN) < lp_round_up_u64(raw_bytes, PRICE_ALIGN) ? size
-                                                                                       : raw_bytes;
+                                                                                        : raw_bytes;
 }
 
 static void study_prices(struct study *study)
@@ -190,10 +188,9 @@ static bool is_cheaper(const struct study *study, const struct trial *trial,
 {
     if (!trial->possible)
         return false;
-    return than == NULL || trial->payload_bytes * study->step +
-                                   lp_codec_lane_meta_bytes(&trial->lane) <
-                               than->payload_bytes * study->step +
-                                   lp_codec_lane_meta_bytes(&than->lane);
+    return than == NULL ||
+           trial->payload_bytes * study->step + lp_codec_lane_meta_bytes(&trial->lane) <
+               than->payload_bytes * study->step + lp_codec_lane_meta_bytes(&than->lane);
 }
 
 /* The cheapest trial; at equal price a window per table, and the entry that comes first. */

@@ -10,7 +10,7 @@
 /* A place names where an exponent's code stands: level << 3 | code, levels from 0 on. Code 0 at
  * level n_levels stands for a raw exponent; code 0 at other levels is no place. */
 #define LP_LANE_LEVEL_SHIFT 3u
-#define LP_LANE_PLACES 48u        /* five levels, the raw exponents, 8 codes each */
+#define LP_LANE_PLACES 48u          /* five levels, the raw exponents, 8 codes each */
 #define LP_LANE_EXPONENTS_MAX 2048u /* 2^E of f64 */
 
 /* Parsed metadata, with tables made once so that a record needs no thought. Plain data, copied
@@ -18,18 +18,18 @@
 struct lp_lane {
     uint32_t dtype;
     uint32_t elem_bytes, exponent_bits, mantissa_bits;
-    uint32_t byte_bits;   /* other bits kept as bytes: 8 * floor(R / 8) */
-    uint32_t plane_bits;  /* other bits kept as planes: R mod 8 */
+    uint32_t byte_bits;  /* other bits kept as bytes: 8 * floor(R / 8) */
+    uint32_t plane_bits; /* other bits kept as planes: R mod 8 */
     uint32_t n_levels;
     uint8_t widths[LP_FORMAT_LANE_LEVELS_MAX];
-    uint8_t window;       /* enum lp_lane_window */
+    uint8_t window; /* enum lp_lane_window */
     uint32_t n_symbols;
-    uint16_t rank[LP_FORMAT_LANE_SYMBOLS_MAX]; /* symbol -> exponent minus base */
-    uint32_t base_bytes;    /* 0, 1 or 2 per record */
-    uint32_t escape_bytes;  /* of a raw exponent: 1, or 2 for f64 */
-    uint32_t exponent_mask; /* 2^E - 1 */
-    uint16_t rank_at[LP_LANE_PLACES];                   /* place -> exponent minus base; else 0 */
-    uint8_t cost_bits[LP_FORMAT_LANE_LEVELS_MAX + 1];   /* level -> bits of a code there, in all */
+    uint16_t rank[LP_FORMAT_LANE_SYMBOLS_MAX];        /* symbol -> exponent minus base */
+    uint32_t base_bytes;                              /* 0, 1 or 2 per record */
+    uint32_t escape_bytes;                            /* of a raw exponent: 1, or 2 for f64 */
+    uint32_t exponent_mask;                           /* 2^E - 1 */
+    uint16_t rank_at[LP_LANE_PLACES];                 /* place -> exponent minus base; else 0 */
+    uint8_t cost_bits[LP_FORMAT_LANE_LEVELS_MAX + 1]; /* level -> bits of a code there, in all */
     uint8_t place_of[LP_LANE_EXPONENTS_MAX]; /* exponent minus base -> place, with period 2^E */
 };
 

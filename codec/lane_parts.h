@@ -5,17 +5,17 @@
 #ifndef LP_CODEC_LANE_PARTS_H
 #define LP_CODEC_LANE_PARTS_H
 
-#include <stdbool.h>
-
 #include "base/bytes.h"
 #include "codec/lane.h"
 
+#include <stdbool.h>
+
 struct lp_lane_parts {
-    uint64_t planes_bit;                          /* first bit of the planes of other bits */
+    uint64_t planes_bit;                           /* first bit of the planes of other bits */
     uint64_t level_bit[LP_FORMAT_LANE_LEVELS_MAX]; /* first bit of each level's planes */
     uint32_t count[LP_FORMAT_LANE_LEVELS_MAX + 1]; /* codes in each level; then raw exponents */
     uint32_t base;
-    uint32_t raw_byte;                            /* first raw exponent */
+    uint32_t raw_byte; /* first raw exponent */
 };
 
 /* How many of count codes of width planes, which begin at bit, are zero. May read 9 bytes behind

@@ -3,9 +3,9 @@
  * needs. */
 #include "codec/ops.h"
 
-#include <pthread.h>
-
 #include "base/cpu.h"
+
+#include <pthread.h>
 
 static struct lp_codec_ops tiers[LP_CODEC_TIERS_MAX];
 static uint32_t tier_flag[LP_CODEC_TIERS_MAX];

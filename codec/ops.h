@@ -16,9 +16,10 @@ struct lp_codec_ops {
      * no alignment is assumed. 0, or LP_ECORRUPT (dst unspecified) when the record does not fill
      * src_bytes == round_up(its size, align_bytes), an exponent is out of range, or padding is not
      * zero. A source that changes meanwhile gives wrong values, but no access elsewhere. Allocates
-     * nothing. */
+     * nothing. ahead: what the caller will decode next, brought nearer meanwhile; a hint, any
+     * address may be given, NULL for none. */
     int (*lane_decode)(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
-                       uint32_t align_bytes, void *dst, uint32_t n);
+                       uint32_t align_bytes, void *dst, uint32_t n, const void *ahead);
 
     /* Code n elements; dst has room for their raw size and LP_CODEC_SLACK_BYTES. limit_bytes is at
      * most the raw size. Returns the codec's size, or 0 when it is not below limit_bytes; dst is
@@ -47,7 +48,7 @@ int lp_codec_ops_tiers(const struct lp_codec_ops *ret_ops[LP_CODEC_TIERS_MAX]);
 
 /* The reference, which other tiers call for what they leave out. */
 int lp_codec_scalar_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
-                                uint32_t align_bytes, void *dst, uint32_t n);
+                                uint32_t align_bytes, void *dst, uint32_t n, const void *ahead);
 uint32_t lp_codec_scalar_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n,
                                      void *dst, uint32_t limit_bytes);
 void lp_codec_scalar_exponent_histogram(uint32_t dtype, const void *src, uint64_t n,

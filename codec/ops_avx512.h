@@ -7,12 +7,12 @@
 #ifndef LP_CODEC_OPS_AVX512_H
 #define LP_CODEC_OPS_AVX512_H
 
-#include <immintrin.h>
-#include <stdbool.h>
-
 #include "base/bytes.h"
 #include "codec/lane_parts.h"
 #include "codec/ops.h"
+
+#include <immintrin.h>
+#include <stdbool.h>
 
 #define LP_AVX512_BLOCK 64u
 /* Bounds the stack that a call needs; every record that is not chosen by hand is smaller. */
@@ -31,7 +31,7 @@ static LP_ALWAYS_INLINE uint64_t lp_avx512_load_bits(const uint8_t *src, uint64_
 }
 
 int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
-                                uint32_t align_bytes, void *dst, uint32_t n);
+                                uint32_t align_bytes, void *dst, uint32_t n, const void *ahead);
 uint32_t lp_codec_avx512_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n,
                                      void *dst, uint32_t limit_bytes);
 void lp_codec_avx512_exponent_histogram(uint32_t dtype, const void *src, uint64_t n,

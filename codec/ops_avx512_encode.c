@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Encoding lane records with AVX-512: elements are split into bytes of other bits, which go to
- * their place at once, and bytes of exponents; each level then looks up the exponents it gets, writes
- * its planes, and leaves to the next level what it has no code for, by VPCOMPRESSB. */
+ * their place at once, and bytes of exponents; each level then looks up the exponents it gets,
+ * writes its planes, and leaves to the next level what it has no code for, by VPCOMPRESSB. */
 #include "codec/ops_avx512.h"
-
 #include "codec/shape.h"
 
 #define PLANE_WORDS (LP_AVX512_ELEMENTS_MAX / 64)
@@ -16,7 +15,8 @@ struct plane {
 };
 
 struct work {
-    uint8_t upper[LP_AVX512_ELEMENTS_MAX + LP_AVX512_BLOCK]; /* exponents; before that, upper bytes */
+    uint8_t
+        upper[LP_AVX512_ELEMENTS_MAX + LP_AVX512_BLOCK]; /* exponents; before that, upper bytes */
     struct plane plane[PLANES_MAX];
 };
 
@@ -124,9 +124,9 @@ static LP_ALWAYS_INLINE void split_words(__m512i first, __m512i second, __m512i 
                                          __m512i *ret_upper)
 {
     const __m512i even = _mm512_set_epi8(
-        126, 124, 122, 120, 118, 116, 114, 112, 110, 108, 106, 104, 102, 100, 98, 96, 94, 92, 90, 88,
-        86, 84, 82, 80, 78, 76, 74, 72, 70, 68, 66, 64, 62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42,
-        40, 38, 36, 34, 32, 30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+        126, 124, 122, 120, 118, 116, 114, 112, 110, 108, 106, 104, 102, 100, 98, 96, 94, 92, 90,
+        88, 86, 84, 82, 80, 78, 76, 74, 72, 70, 68, 66, 64, 62, 60, 58, 56, 54, 52, 50, 48, 46, 44,
+        42, 40, 38, 36, 34, 32, 30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     const __m512i odd = _mm512_add_epi8(even, _mm512_set1_epi8(1));
 
     *ret_lower = _mm512_permutex2var_epi8(first, even, second);
@@ -140,19 +140,19 @@ static LP_ALWAYS_INLINE void split_upper(__m512i first, __m512i second, uint8_t 
     __m512i lower, upper;
 
     split_words(first, second, &lower, &upper);
-    _mm512_storeu_si512(other, _mm512_ternarylogic_epi32(_mm512_set1_epi8((char)0x80), upper, lower,
-                                                         0xca));
-    _mm512_storeu_si512(exponents, _mm512_ternarylogic_epi32(
-                                       _mm512_add_epi8(upper, upper), _mm512_srli_epi16(lower, 7),
-                                       _mm512_set1_epi8(1), 0xf8));
+    _mm512_storeu_si512(
+        other, _mm512_ternarylogic_epi32(_mm512_set1_epi8((char)0x80), upper, lower, 0xca));
+    _mm512_storeu_si512(exponents, _mm512_ternarylogic_epi32(_mm512_add_epi8(upper, upper),
+                                                             _mm512_srli_epi16(lower, 7),
+                                                             _mm512_set1_epi8(1), 0xf8));
 }
 
 static LP_ALWAYS_INLINE void split_f32(const uint8_t *src, uint8_t *lower, uint8_t *other,
                                        uint8_t *exponents)
 {
-    const __m512i even = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34,
-                                          32, 30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2,
-                                          0);
+    const __m512i even =
+        _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26,
+                         24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     const __m512i odd = _mm512_add_epi16(even, _mm512_set1_epi16(1));
     const __m512i a = _mm512_loadu_si512(src), b = _mm512_loadu_si512(src + 64);
     const __m512i c = _mm512_loadu_si512(src + 128), d = _mm512_loadu_si512(src + 192);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reference tier: one element at a time, as docs/FORMAT.md tells it. Every other tier is
  * compared with this one. */
-#include <string.h>
-
 #include "base/bytes.h"
 #include "codec/codec_ibp.h"
 #include "codec/lane_parts.h"
 #include "codec/ops.h"
+
+#include <string.h>
 
 static uint32_t load_bit(const uint8_t *src, uint64_t bit)
 {
@@ -104,17 +104,18 @@ static uint32_t next_exponent(const struct lp_lane *lane, const uint8_t *src,
     }
     if (next[lane->n_levels] == parts->count[lane->n_levels])
         return EXPONENT_NONE;
-    return lp_lane_load_exponent(src + parts->raw_byte + next[lane->n_levels]++ *
-                                 lane->escape_bytes, lane->escape_bytes);
+    return lp_lane_load_exponent(
+        src + parts->raw_byte + next[lane->n_levels]++ * lane->escape_bytes, lane->escape_bytes);
 }
 
 int lp_codec_scalar_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
-                       uint32_t align_bytes, void *dst, uint32_t n)
+                                uint32_t align_bytes, void *dst, uint32_t n, const void *ahead)
 {
     const uint32_t m = lane->mantissa_bits, sign_at = 8 * lane->elem_bytes - 1;
     uint32_t next[LP_FORMAT_LANE_LEVELS_MAX + 1] = {0};
     struct lp_lane_parts parts;
 
+    (void)ahead;
     if (!lp_lane_find_parts(lane, src, src_bytes, align_bytes, n, count_zeros, &parts))
         return LP_ECORRUPT;
     for (uint32_t i = 0; i < n; i++) {
@@ -147,8 +148,8 @@ static void put_bit(struct bit_writer *out, uint32_t value)
 static uint32_t split(const struct lp_lane *lane, const void *src, uint32_t i, uint64_t *ret_other)
 {
     const uint32_t m = lane->mantissa_bits, sign_at = 8 * lane->elem_bytes - 1;
-    const uint64_t word = load_word((const uint8_t *)src + (size_t)i * lane->elem_bytes,
-                                    lane->elem_bytes);
+    const uint64_t word =
+        load_word((const uint8_t *)src + (size_t)i * lane->elem_bytes, lane->elem_bytes);
 
     *ret_other = word >> sign_at << m | (word & ((UINT64_C(1) << m) - 1));
     return (uint32_t)(word >> m) & lane->exponent_mask;
@@ -224,12 +225,12 @@ void lp_codec_scalar_exponent_histogram(uint32_t dtype, const void *src, uint64_
     const uint32_t mask = (1u << info->exponent_bits) - 1;
 
     for (uint64_t i = 0; i < n; i++)
-        hist[load_word((const uint8_t *)src + i * info->bytes, info->bytes) >>
-             info->mantissa_bits & mask]++;
+        hist[load_word((const uint8_t *)src + i * info->bytes, info->bytes) >> info->mantissa_bits &
+             mask]++;
 }
 
-uint32_t lp_codec_scalar_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n, void *dst,
-                            uint32_t limit_bytes)
+uint32_t lp_codec_scalar_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n,
+                                     void *dst, uint32_t limit_bytes)
 {
     uint32_t hist[LP_LANE_EXPONENTS_MAX];
     const struct lp_lane_counts counts = {hist, 0, lane->exponent_mask, n};

@@ -7,10 +7,10 @@
  * index entry is there. */
 #include "codec/view.h"
 
-#include <string.h>
-
 #include "base/bytes.h"
 #include "codec/record.h"
+
+#include <string.h>
 
 /* Bytes of records that may be on their way at once, and how many rows that may be; index entries
  * run INDEX_LEAD rows before the records. Tuned with bench/bench_gather. */
@@ -44,8 +44,9 @@ static inline void prefetch_bytes(const uint8_t *p, uint32_t n_bytes)
         __builtin_prefetch(p);
 }
 
+/* more: the record behind this one comes next. */
 static int decode_record(const struct lp_view *view, const struct lp_codec_ops *ops,
-                         uint64_t record, void *dst, struct lp_error *err)
+                         uint64_t record, void *dst, bool more, struct lp_error *err)
 {
     const struct lp_table *const table = view->table;
     const uint32_t n = lp_codec_record_elements(table, record);
@@ -53,7 +54,7 @@ static int decode_record(const struct lp_view *view, const struct lp_codec_ops *
 
     if (!lp_codec_place(table, view->index, record, &place) ||
         lp_codec_record_decode(table, ops, view->segments[place.segment] + place.offset,
-                               place.stored_bytes, dst, n) < 0)
+                               place.stored_bytes, dst, n, more) < 0)
         return corrupt_record(err, record);
     return 0;
 }
@@ -64,7 +65,7 @@ int lp_codec_view_record(const struct lp_view *view, uint64_t record, void *dst,
     if (record >= view->table->n_records)
         return lp_error_set(err, LP_ERANGE, "record %llu of %llu", (unsigned long long)record,
                             (unsigned long long)view->table->n_records);
-    return decode_record(view, lp_codec_ops(), record, dst, err);
+    return decode_record(view, lp_codec_ops(), record, dst, false, err);
 }
 
 /* Where the source of gathered rows is, and how far ahead of the row at work things are asked for.
@@ -158,7 +159,7 @@ static int gather_records(struct gather *gather, uint8_t *dst, struct lp_error *
 
         prefetch_ahead(gather, i);
         if (row < geometry->n_rows)
-            LP_TRY(rc, decode_record(gather->view, gather->ops, row, dst, err));
+            LP_TRY(rc, decode_record(gather->view, gather->ops, row, dst, false, err));
         else
             LP_TRY(rc, put_default(gather, i, row, dst, err));
     }
@@ -186,11 +187,11 @@ static int copy_span(const struct lp_view *view, const struct lp_codec_ops *ops,
         const uint32_t take = (uint32_t)LP_MIN(n, (uint64_t)whole - skip);
 
         if (take == whole) {
-            LP_TRY(rc, decode_record(view, ops, record, dst, err));
+            LP_TRY(rc, decode_record(view, ops, record, dst, n > take, err));
         } else {
             if (scratch->record != record) {
                 scratch->record = UINT64_MAX;
-                LP_TRY(rc, decode_record(view, ops, record, scratch->bytes, err));
+                LP_TRY(rc, decode_record(view, ops, record, scratch->bytes, n > take, err));
                 scratch->record = record;
             }
             memcpy(dst, scratch->bytes + (size_t)skip * elem_bytes, (size_t)take * elem_bytes);
@@ -381,8 +382,9 @@ static int verify_block(const struct lp_view *view, uint64_t first, uint64_t end
             return corrupt_record(err, record);
         src = view->segments[place.segment] + place.offset;
         lp_codec_hasher_update(&hasher, src, place.stored_bytes);
-        if (scratch != NULL && lp_codec_record_decode(table, ops, src, place.stored_bytes, scratch,
-                                                      lp_codec_record_elements(table, record)) < 0)
+        if (scratch != NULL &&
+            lp_codec_record_decode(table, ops, src, place.stored_bytes, scratch,
+                                   lp_codec_record_elements(table, record), false) < 0)
             return corrupt_record(err, record);
     }
     *ret_hash = lp_codec_hasher_digest(&hasher);
