@@ -6,6 +6,7 @@
 #include "client/tensor.h"
 #include "client/workers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define TIMEOUT_NS (5 * LP_NS_PER_S)
@@ -104,6 +105,8 @@ int lp_client_get_info(lp_client *client, struct lp_client_info *ret_info, struc
         return lp_error_set(err, LP_EINVAL, "lp_client_info.struct_size is not set");
     LP_TRY(rc, begin(client, &deadline_ns, err));
     rc = client->session->ops->get_info(client->session->link, &info, deadline_ns, err);
+    if (rc == 0 && client->session->registered)
+        (void)snprintf(info.capability, sizeof(info.capability), "pinned");
     end(client);
     if (rc == 0)
         lp_names_copy_struct(ret_info, &info, sizeof(info));

@@ -5,6 +5,7 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "base/sys.h"
+#include "client/backend.h"
 #include "codec/table.h"
 
 #include <errno.h>
@@ -76,18 +77,21 @@ void lp_session_unref(struct lp_session *session)
     if (session == NULL || lp_atomic_fetch_sub_u32(&session->refs, 1) != 1)
         return;
     inherited = session->fork_generation != lp_session_fork_generation();
+    lp_backend_cuda_close(session, inherited);
     session->ops->close(session->link, inherited);
-    lp_session_drop_arena_take(session->spare);
-    while (session->chunks != NULL) {
-        struct lp_chunk_map *map = session->chunks;
+    /* In a child, maps that a device knows were left out by fork(), and their places may be in
+     * other use by now: they stay. A lock that another thread held can't be destroyed either. */
+    if (!inherited) {
+        lp_session_drop_arena_take(session->spare);
+        while (session->chunks != NULL) {
+            struct lp_chunk_map *map = session->chunks;
 
-        session->chunks = map->next;
-        (void)munmap((void *)(uintptr_t)map->bytes, map->n_bytes);
-        lp_mem_free(map);
-    }
-    /* A lock that another thread held at fork() can't be destroyed, only left. */
-    if (!inherited)
+            session->chunks = map->next;
+            (void)munmap((void *)(uintptr_t)map->bytes, map->n_bytes);
+            lp_mem_free(map);
+        }
         (void)pthread_mutex_destroy(&session->lock);
+    }
     lp_mem_free(session);
 }
 

@@ -30,6 +30,7 @@ struct lp_arena_map {
 };
 
 struct lp_workers;
+struct lp_session_gpu; /* a device that was opened: client/backend_cuda.c */
 
 struct lp_session {
     const struct lp_link_ops *ops;
@@ -39,8 +40,10 @@ struct lp_session {
     uint64_t timeout_ns;
     pthread_mutex_t lock; /* over the link and the list of chunks */
     struct lp_chunk_map *chunks;
-    struct lp_arena_map *spare; /* an arena kept for the next writer; NULL: none */
-    struct lp_workers *workers; /* NULL without; ended with the client, not with the session */
+    struct lp_arena_map *spare;  /* an arena kept for the next writer; NULL: none */
+    struct lp_session_gpu *gpus; /* owned by backend_cuda.c */
+    bool registered;             /* a chunk is, or was, registered with a device */
+    struct lp_workers *workers;  /* NULL without; ended with the client, not with the session */
 };
 
 /* Returns new, with one reference. takes link. */

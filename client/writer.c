@@ -2,6 +2,7 @@
 #include "client/writer.h"
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "client/names.h"
 #include "codec/lpk.h"
 #include "codec/view.h"
@@ -369,9 +370,9 @@ int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *s
     if (writer->absent_only)
         goto done;
     if (options != NULL && options->sample != NULL) {
-        const uint64_t elements = options->sample_rows * writer->geometry.row_elements;
-
-        LP_TRY_GOTO(rc, packing_begin(&writer->packing, options->sample, elements, err), fail);
+        LP_TRY_GOTO(rc,
+                    packing_begin(&writer->packing, options->sample, options->sample_elements, err),
+                    fail);
         goto done;
     }
     /* Whole records are held back, as many as a plan looks at. */
@@ -420,20 +421,18 @@ static int hold(struct lp_writer *writer, const uint8_t **src, uint64_t *n_eleme
     return writer->held_elements == writer->held_capacity ? release_held(writer, err) : 0;
 }
 
-int lp_writer_append(lp_writer *writer, const void *rows, uint64_t n_rows, struct lp_error *err)
+int lp_writer_append_elements(lp_writer *writer, const void *elements, uint64_t n_elements,
+                              struct lp_error *err)
 {
-    const uint8_t *src = rows;
-    uint64_t n_elements;
+    const uint8_t *src = elements;
     int rc;
 
-    if (writer == NULL || (rows == NULL && n_rows != 0))
-        return lp_error_set(err, LP_EINVAL, "no writer or no rows");
+    if (writer == NULL || (elements == NULL && n_elements != 0))
+        return lp_error_set(err, LP_EINVAL, "no writer or no elements");
     LP_TRY(rc, lp_session_check(writer->session, err));
-    if (n_rows > writer->geometry.n_rows ||
-        n_rows * writer->geometry.row_elements > writer->geometry.n_elements - writer->elements_in)
-        return lp_error_set(err, LP_ESIZE, "put %s: more rows than the %llu of its shape",
-                            writer->name, (unsigned long long)writer->geometry.n_rows);
-    n_elements = n_rows * writer->geometry.row_elements;
+    if (n_elements > writer->geometry.n_elements - writer->elements_in)
+        return lp_error_set(err, LP_ESIZE, "put %s: more than the %llu elements of its shape",
+                            writer->name, (unsigned long long)writer->geometry.n_elements);
     writer->elements_in += n_elements;
     if (n_elements == 0 || writer->absent_only)
         return 0;
@@ -444,6 +443,18 @@ int lp_writer_append(lp_writer *writer, const void *rows, uint64_t n_rows, struc
     if (rc == 0 && n_elements != 0)
         rc = lp_codec_packer_append(&writer->packing.packer, src, n_elements, err);
     return rc < 0 ? lp_error_wrap(err, rc, "put %s", writer->name) : 0;
+}
+
+int lp_writer_append(lp_writer *writer, const void *rows, uint64_t n_rows, struct lp_error *err)
+{
+    uint64_t n_elements;
+
+    if (writer == NULL)
+        return lp_error_set(err, LP_EINVAL, "no writer");
+    if (!lp_mul_u64(n_rows, writer->geometry.row_elements, &n_elements))
+        return lp_error_set(err, LP_ESIZE, "put %s: %llu rows", writer->name,
+                            (unsigned long long)n_rows);
+    return lp_writer_append_elements(writer, rows, n_elements, err);
 }
 
 /* --- sealing --------------------------------------------------------------------------------- */
@@ -618,25 +629,33 @@ void lp_writer_abort_take(lp_writer *writer)
 
 /* --- put ------------------------------------------------------------------------------------- */
 
-/* Rows spread over a tensor too large for a plan to see whole; NULL when it is not. */
-static void *spread_sample(const struct lp_geometry *geometry, const void *data, uint64_t *ret_rows,
-                           struct lp_error *err)
+/* Records spread evenly over a tensor too large for a plan to see whole. */
+static int spread_sample(const struct lp_geometry *geometry, const struct lp_put_options *options,
+                         const uint8_t *data, void **ret_sample, uint64_t *ret_elements,
+                         struct lp_error *err)
 {
-    const uint64_t n = LP_PLAN_SAMPLE_BYTES / geometry->row_bytes;
-    uint8_t *sample = lp_mem_alloc_array(n, geometry->row_bytes);
+    const struct lp_plan_params params = {.record_rows = options->record_rows,
+                                          .record_elements = options->record_elements};
+    uint32_t record_elements;
+    uint64_t record_bytes, n_all, n;
+    uint8_t *sample;
+    int rc;
 
-    if (sample == NULL) {
-        (void)lp_error_set(err, LP_ENOMEM, "no memory for a sample");
-        return NULL;
+    LP_TRY(rc, lp_codec_plan_record(geometry, &params, &record_elements, err));
+    record_bytes = (uint64_t)record_elements * geometry->elem_bytes;
+    n_all = geometry->n_elements / record_elements;
+    n = LP_PLAN_SAMPLE_BYTES / record_bytes;
+    sample = lp_mem_alloc_array(n, record_bytes);
+    if (sample == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for a sample");
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t record = n_all / n * i + n_all % n * i / n;
+
+        memcpy(sample + i * record_bytes, data + record * record_bytes, record_bytes);
     }
-    for (uint64_t i = 0; i < n; i++)
-        memcpy(sample + i * geometry->row_bytes,
-               (const uint8_t *)data +
-                   (uint64_t)((double)i / (double)n * (double)geometry->n_rows) *
-                       geometry->row_bytes,
-               geometry->row_bytes);
-    *ret_rows = n;
-    return sample;
+    *ret_sample = sample;
+    *ret_elements = n * record_elements;
+    return 0;
 }
 
 int lp_client_put(lp_client *client, const char *name, const struct lp_shape *shape,
@@ -654,11 +673,9 @@ int lp_client_put(lp_client *client, const char *name, const struct lp_shape *sh
     LP_TRY(rc, read_shape(&geometry, shape, err));
     if (data == NULL && geometry.n_elements != 0)
         return lp_error_set(err, LP_EINVAL, "put %s: no data", name != NULL ? name : "");
-    if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES &&
-        geometry.row_bytes <= LP_FORMAT_RECORD_BYTES_MAX) {
-        sample = spread_sample(&geometry, data, &with_sample.sample_rows, err);
-        if (sample == NULL)
-            return LP_ENOMEM;
+    if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES && with_sample.sample == NULL) {
+        LP_TRY(rc, spread_sample(&geometry, &with_sample, data, &sample,
+                                 &with_sample.sample_elements, err));
         with_sample.sample = sample;
         options = &with_sample;
     }

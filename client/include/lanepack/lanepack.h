@@ -225,9 +225,9 @@ struct lp_put_options {
     uint32_t record_rows, record_elements; /* 0: chosen; not both */
     uint64_t deadline_ns; /* 0: the client's timeout for each request that it makes */
     const char *tag; /* borrows; model revision or the like, part of the fingerprint; NULL: none */
-    const void *sample; /* borrows, for lp_writer_open(): rows spread over the tensor, whole records
-                           of them, to choose the codec from */
-    uint64_t sample_rows;
+    const void *sample; /* borrows, for lp_writer_open(): whole records, spread over the
+                           tensor, to choose the codec from; NULL: none */
+    uint64_t sample_elements;
 };
 
 /* Pack data and store it under name (UTF-8, 1 to 512 bytes, no control characters). data borrows,
@@ -246,6 +246,10 @@ LP_API int lp_writer_open(lp_client *client, const char *name, const struct lp_s
                           struct lp_error *err);
 LP_API int lp_writer_append(lp_writer *writer, const void *rows, uint64_t n_rows,
                             struct lp_error *err);
+
+/* The same by elements in row-major order, for rows that are too large to have one in memory. */
+LP_API int lp_writer_append_elements(lp_writer *writer, const void *elements, uint64_t n_elements,
+                                     struct lp_error *err);
 
 /* Seal, or give up; the writer is gone in any case. ret_info may be NULL. LP_ESIZE: rows are
  * missing. */
