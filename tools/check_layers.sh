@@ -96,17 +96,22 @@ findings=$(awk -F '\t' -v ours="$OURS" -v not="$NOT" -v libraries="$LIBRARIES" \
     function say(text) { print $1 ":" $2 ": " text }
 
     # Where the include leads: a path of ours, "" for the system, "?" for nowhere.
-    function resolve(file, form, target) {
+    function resolve(file, form, target,    dir) {
         if (target ~ /^lanepack\//)
             return ("client/include/" target) in exists ? "client/include/" target : "?"
         if (form == "<")
             return ""
         if (target in exists)
             return target
-        # Tests and benches may name a neighbour alone; everything else is written from the root.
-        if (folder(file) ~ /^(tests|bench)$/ && (own_dir(file) target) in exists)
-            return own_dir(file) target
-        return "?"
+        # Tests and benches may name a neighbour alone, or one in the folder above theirs;
+        # everything else is written from the root.
+        if (folder(file) !~ /^(tests|bench)$/)
+            return "?"
+        dir = own_dir(file)
+        if ((dir target) in exists)
+            return dir target
+        sub(/[^\/]*\/$/, "", dir)
+        return (dir target) in exists ? dir target : "?"
     }
     function allowed_ours(file, target,    from, to, row) {
         from = folder(file); to = folder(target)
