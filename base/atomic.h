@@ -74,4 +74,8 @@ static inline void lp_atomic_fence_full(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+/* A pointer of any type that readers follow without a lock; p points to it. */
+#define LP_ATOMIC_LOAD_ACQUIRE_PTR(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define LP_ATOMIC_STORE_RELEASE_PTR(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+
 #endif
