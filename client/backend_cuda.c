@@ -70,9 +70,7 @@ static int session_gpu(struct lp_session *session, int ordinal, struct lp_gpu **
 
 static struct lp_device_table *find_device(const struct lp_tensor *tensor, int ordinal)
 {
-    struct lp_device_table *device =
-        (struct lp_device_table *)(uintptr_t)lp_atomic_load_acquire_u64(
-            (const uint64_t *)(const void *)&tensor->device);
+    struct lp_device_table *device = LP_ATOMIC_LOAD_ACQUIRE_PTR(&tensor->device);
 
     while (device != NULL && device->ordinal != ordinal)
         device = device->next;
@@ -184,8 +182,7 @@ static int enroll(struct lp_tensor *tensor, int ordinal, struct lp_device_table 
         rc = make_device(tensor, ordinal, &device, err);
         if (rc == 0) {
             device->next = tensor->device;
-            lp_atomic_store_release_u64((uint64_t *)(void *)&tensor->device,
-                                        (uint64_t)(uintptr_t)device);
+            LP_ATOMIC_STORE_RELEASE_PTR(&tensor->device, device);
             session->registered = true;
         }
     }
