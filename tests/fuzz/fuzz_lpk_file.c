@@ -4,9 +4,9 @@
 #include "base/bytes.h"
 #include "codec/format.h"
 #include "codec/hash.h"
-#include "fuzz_target.h"
-#include "load_input.h"
 #include "store/lpk_file.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/load_input.h"
 
 #include <string.h>
 

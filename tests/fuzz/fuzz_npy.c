@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* .npy files: as they are, and with the magic put right, so that mutations reach the header. */
-#include "fuzz_target.h"
-#include "load_input.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/load_input.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /* .safetensors files: as they are, and the input as a header's text with its length put before it
  * and as many bytes of data behind it as the last offset asks for. */
 #include "base/bytes.h"
-#include "fuzz_target.h"
-#include "load_input.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/load_input.h"
 
 #include <string.h>
 

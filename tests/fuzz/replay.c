@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Feeds the files named, and those in the folders named, to a fuzz target, without libFuzzer:
  * fuzz_NAME FILE|FOLDER... Ends with 1 when there was nothing to feed. */
-#include "fuzz_target.h"
+#include "tests/fuzz/fuzz_target.h"
 
 #include <dirent.h>
 #include <stdbool.h>
