@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+set(lp_store_libs lp_teststore lp_testcodec lp_store)
+
+lp_criterion_test(extent test_extent.c LIBS ${lp_store_libs})
+lp_criterion_test(idmap test_idmap.c LIBS ${lp_store_libs})
+lp_criterion_test(index test_index.c LIBS ${lp_store_libs})
+lp_criterion_test(store test_store.c LIBS ${lp_store_libs})
