@@ -40,7 +40,7 @@ const Row ROWS[] = {
     {"mov", Op::mov, Class::move, 1, true, "@bits @integers @floats pred"},
     {"cvt", Op::cvt, Class::integer, 1, true,
      "u8 s8 @integers f16 bf16 @floats rn rz rm rp rni rzi rmi rpi"},
-    {"cvta", Op::cvta, Class::move, 1, true, "to global shared local const u64"},
+    {"cvta", Op::cvta, Class::move, 1, true, "to global shared local const param u64"},
     {"selp", Op::selp, Class::integer, 3, true, "@bits @integers @floats"},
     {"setp", Op::setp, Class::integer, -1, true,
      "@bits @integers @floats eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan and or "

@@ -62,6 +62,10 @@ Place Execution::locate_global(Warp &w, unsigned lane, bool generic, uint64_t a,
     if (generic && a >= local && a + bytes <= local + kernel_.local_bytes) {
         return {reinterpret_cast<unsigned char *>(a), Space::local, -1};
     }
+    const uint64_t params = (uint64_t)params_.data(); /* of __grid_constant__ parameters */
+    if (generic && !write && a >= params && a + bytes <= params + params_.size()) {
+        return {reinterpret_cast<unsigned char *>(a), Space::param, -1};
+    }
     std::string where;
     for (const Machine::Range &r : ranges_) { /* name the neighbour: most mistakes are near */
         if (a + 4096 >= r.begin && a < r.begin + r.bytes + 4096) {
@@ -226,6 +230,9 @@ void Execution::convert_address(Warp &w, unsigned lane, const Instruction &in)
         }
     } else if (in.space == Space::local) {
         base = (uint64_t)w.local.data() + lane * kernel_.local_bytes;
+        a = in.to ? a - base : a + base;
+    } else if (in.space == Space::param) {
+        base = (uint64_t)params_.data();
         a = in.to ? a - base : a + base;
     }
     write(w, lane, in.dst, a, 8);

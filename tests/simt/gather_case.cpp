@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gather_case.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+extern "C" {
+#include "codec/table.h"
+}
+
+void die(const std::string &what)
+{
+    fprintf(stderr, "%s\n", what.c_str());
+    exit(1);
+}
+
+std::string TableSpec::text() const
+{
+    static const char *const codecs[] = {"auto", "raw", "ibp", "lane"};
+    static const char *const kinds[] = {"normal", "random", "equal", "special", "sparse"};
+    std::string s = lp_codec_dtype_info(dtype)->name;
+
+    s += " [";
+    for (size_t i = 0; i < dims.size(); i++)
+        s += (i != 0 ? "," : "") + std::to_string(dims[i]);
+    s += std::string("] ") + kinds[kind] + " " + codecs[plan.codec];
+    if (plan.ibp_word_bytes != 0)
+        s += std::to_string(plan.ibp_word_bytes);
+    s += plan.layout == LP_LAYOUT_SLOTTED ? " slotted" : " packed";
+    if (plan.align_bytes != 0)
+        s += " align " + std::to_string(plan.align_bytes);
+    if (plan.record_elements != 0)
+        s += " records of " + std::to_string(plan.record_elements);
+    return s;
+}
+
+GatherTable::GatherTable(const TableSpec &spec) : view(&own.view), owns(true)
+{
+    lp_geometry geometry;
+    lp_error err = LP_ERROR_INIT;
+    std::vector<uint64_t> dims = spec.dims;
+
+    if (lp_codec_geometry_init(&geometry, spec.dtype, (uint32_t)dims.size(), dims.data(), &err) < 0)
+        die(spec.text() + ": " + err.text);
+    std::vector<unsigned char> data(geometry.logical_bytes + 64);
+    samples_fill(spec.kind, spec.dtype, geometry.n_elements, spec.seed, data.data());
+    if (packed_make(&own, &geometry, &spec.plan, data.data(), 0, &err) != 0)
+        die(spec.text() + ": " + err.text);
+    copy();
+}
+
+GatherTable::GatherTable(const lp_view *borrowed) : view(borrowed)
+{
+    copy();
+}
+
+GatherTable::~GatherTable()
+{
+    if (owns)
+        packed_fini(&own);
+}
+
+/* Segments in whole sectors and no byte more: that much a kernel may read. */
+void GatherTable::copy()
+{
+    const lp_table *const t = view->table;
+    lp_error err = LP_ERROR_INIT;
+
+    for (uint32_t i = 0; i < t->n_segments; i++) {
+        const uint64_t bytes = lp_codec_table_segment_bytes(t, i);
+
+        segments.emplace_back((bytes + 31) / 32 * 32, (unsigned char)0x5a);
+        memcpy(segments.back().data(), view->segments[i], bytes);
+        segments_dev.push_back(segments.back().address());
+    }
+    params.codec = t->codec;
+    params.layout = t->layout;
+    params.dtype = t->geometry.dtype;
+    params.elem_bytes = t->geometry.elem_bytes;
+    params.record_elements = t->record_elements;
+    params.last_elements = t->last_elements;
+    params.align_bytes = t->align_bytes;
+    params.stride = t->stride;
+    params.index_entry_bytes = t->index_entry_bytes;
+    params.n_records = t->n_records;
+    params.n_elements = t->geometry.n_elements;
+    params.segment_bytes = t->segment_bytes;
+    params.last_segment_bytes = t->last_segment_bytes;
+    params.records_per_segment = t->records_per_segment;
+    params.n_segments = t->n_segments;
+    params.segments_dev = segments_dev.data();
+    params.index = view->index;
+    params.index_bytes = t->index_bytes;
+    params.lane_levels = t->lane.n_levels;
+    params.lane_base_bytes = t->lane.base_bytes;
+    params.lane_exponent_bits = t->lane.exponent_bits;
+    params.lane_widths = t->lane.widths;
+    params.lane_ranks = t->lane.rank;
+    params.ibp_word_bytes = t->ibp.word_bytes;
+    params.ibp_words = t->ibp.n_words;
+    params.ibp_mask = t->ibp.mask;
+    params.ibp_value = t->ibp.value;
+    if (lp_gpu_plan_table(&table, &params, &err) < 0)
+        die(std::string("plan: ") + err.text);
+    index = std::make_unique<Block>(t->index_bytes);
+    memcpy(index->data(), view->index, t->index_bytes);
+    addresses = std::make_unique<Block>(8 * segments_dev.size());
+    memcpy(addresses->data(), segments_dev.data(), addresses->bytes);
+    ibp = std::make_unique<Block>(table.ibp_parts * sizeof(lp_gather_ibp_part));
+    lp_gpu_plan_ibp(reinterpret_cast<lp_gather_ibp_part *>(ibp->data()), &table, &params);
+    table.index_dev = index->address();
+    table.segments_dev = addresses->address();
+    table.ibp_dev = ibp->address();
+}
+
+std::vector<int64_t> random_rows(uint64_t rows, size_t n, uint64_t seed, unsigned bad_every)
+{
+    std::vector<int64_t> numbers(n);
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t r = samples_next(&seed);
+
+        numbers[i] = (int64_t)(r % rows);
+        if (bad_every != 0 && r >> 32 % 64 != 0 && (r >> 40) % bad_every == 0)
+            numbers[i] = r & (1u << 20) ? -1 - (int64_t)(r >> 50) : (int64_t)(rows + (r >> 50));
+    }
+    return numbers;
+}
+
+namespace {
+
+constexpr unsigned char CANARY = 0xcd;
+
+/* What the host says: rows, default rows, and untouched bytes for bad numbers without one. */
+std::vector<unsigned char> expected(const GatherTable &table, const Gather &g,
+                                    const std::vector<unsigned char> &default_row,
+                                    uint64_t &first_bad)
+{
+    const lp_geometry &geometry = table.geometry();
+    const uint64_t n = g.all ? geometry.n_rows : g.rows.size(), row_bytes = geometry.row_bytes;
+    std::vector<unsigned char> out(n * row_bytes, CANARY);
+
+    first_bad = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        const int64_t row = g.all ? (int64_t)i : g.rows[i];
+        lp_error err = LP_ERROR_INIT;
+
+        if (row >= 0 && (uint64_t)row < geometry.n_rows) {
+            if (lp_codec_view_gather(table.view, &row, 8, 1, &out[i * row_bytes], row_bytes, nullptr,
+                                     &err) < 0)
+                die(std::string("host: ") + err.text);
+        } else if (g.with_default) {
+            memcpy(&out[i * row_bytes], default_row.data(), row_bytes);
+        } else if (first_bad == 0) {
+            first_bad = i + 1;
+        }
+    }
+    return out;
+}
+
+Block row_numbers(const Gather &g)
+{
+    Block block(g.rows.size() * g.index_bytes);
+
+    for (size_t i = 0; i < g.rows.size(); i++) {
+        const int32_t narrow = (int32_t)g.rows[i];
+
+        if (g.index_bytes == 4)
+            memcpy(block.data() + 4 * i, &narrow, 4);
+        else
+            memcpy(block.data() + 8 * i, &g.rows[i], 8);
+    }
+    return block;
+}
+
+} /* namespace */
+
+uint64_t check_gather(const GatherTable &table, const Gather &g, const Launch &launch,
+                      const std::string &name)
+{
+    const lp_geometry &geometry = table.geometry();
+    const uint64_t n = g.all ? geometry.n_rows : g.rows.size();
+    std::vector<unsigned char> default_row(geometry.row_bytes);
+    uint64_t seed = 77, first_bad, status;
+    lp_error err = LP_ERROR_INIT;
+    lp_gather_args args;
+    lp_gpu_shape shape;
+    lp_gpu_gather call{};
+
+    for (unsigned char &byte : default_row)
+        byte = (unsigned char)samples_next(&seed);
+    const std::vector<unsigned char> want = expected(table, g, default_row, first_bad);
+    const Block rows = row_numbers(g);
+    Block out(want.size() + g.out_offset, CANARY), status_block(8);
+    Block default_block(geometry.row_bytes);
+    memcpy(default_block.data(), default_row.data(), default_row.size());
+    call.rows_dev = g.all ? 0 : rows.address();
+    call.index_bytes = g.index_bytes;
+    call.n_rows = n;
+    call.row_elements = geometry.row_elements;
+    call.table_rows = geometry.n_rows;
+    call.out_dev = out.address() + g.out_offset;
+    call.out_bytes = want.size();
+    call.default_row_dev = g.with_default ? default_block.address() : 0;
+    call.status_dev = status_block.address();
+    if (lp_gpu_plan_gather(&args, &shape, &table.table, &call, geometry.n_elements,
+                           g.max_shared_bytes, g.multiprocessors, &err) < 0)
+        die(name + ": " + err.text);
+    std::vector<Range> ranges = {{"index", table.index.get(), false},
+                                 {"addresses", table.addresses.get(), false},
+                                 {"ibp", table.ibp.get(), false},
+                                 {"rows", &rows, false},
+                                 {"default", &default_block, false},
+                                 {"out", &out, true},
+                                 {"status", &status_block, true}};
+    for (const Block &segment : table.segments)
+        ranges.push_back({"segment", &segment, false});
+    if (shape.blocks != 0)
+        launch(lp_gpu_plan_kernel(&table.table), args, shape, ranges);
+    memcpy(&status, status_block.data(), 8);
+    if (g.expect_corrupt) {
+        if (lp_gpu_gather_status(status, &err) != LP_ECORRUPT)
+            die(name + ": corrupt, and not noticed");
+        return want.size();
+    }
+    if (status != first_bad)
+        die(name + ": status " + std::to_string(status) + ", not " + std::to_string(first_bad));
+    for (size_t i = 0; i < g.out_offset; i++)
+        if (out.data()[i] != CANARY)
+            die(name + ": byte written before the output");
+    for (size_t i = 0; i < want.size(); i++)
+        if (out.data()[g.out_offset + i] != want[i])
+            die(name + ": byte " + std::to_string(i) + " of row " +
+                std::to_string(i / geometry.row_bytes) + " (" +
+                std::to_string(i % geometry.row_bytes) + " in it) is " +
+                std::to_string(out.data()[g.out_offset + i]) + ", not " + std::to_string(want[i]));
+    return want.size();
+}
+
+/* --- what to run ----------------------------------------------------------------------------- */
+
+namespace {
+
+struct Choice {
+    uint32_t codec, word_bytes, layout, align;
+};
+
+constexpr Choice CHOICES[] = {
+    {LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4},  {LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 32},
+    {LP_CODEC_LANE, 0, LP_LAYOUT_SLOTTED, 0}, {LP_CODEC_IBP, 4, LP_LAYOUT_PACKED, 4},
+    {LP_CODEC_IBP, 8, LP_LAYOUT_PACKED, 4},   {LP_CODEC_IBP, 4, LP_LAYOUT_SLOTTED, 0},
+    {LP_CODEC_IBP, 8, LP_LAYOUT_PACKED, 32},  {LP_CODEC_RAW, 0, LP_LAYOUT_PACKED, 0},
+};
+
+bool is_float(uint32_t dtype)
+{
+    return lp_codec_dtype_info(dtype)->exponent_bits != 0;
+}
+
+/* Shapes [rows, row_elements] and elements in a record: whole rows, groups, tiles, and cuts that
+ * agree with nothing. */
+struct Shape {
+    uint64_t rows, row;
+    uint32_t record;
+};
+
+constexpr Shape SHAPES[] = {
+    {37, 256, 0},    {9, 4096, 0},   {40, 100, 0},   {65, 33, 0},    {300, 8, 0},
+    {5, 5000, 4096}, {50, 24, 72},   {7, 1030, 256}, {11, 96, 1000}, {3, 512, 257},
+    {130, 1, 130},   {33, 128, 128},
+};
+
+} /* namespace */
+
+std::vector<TableSpec> all_specs()
+{
+    std::vector<TableSpec> specs;
+    uint64_t seed = 0;
+
+    for (uint32_t dtype = LP_DTYPE_F64; dtype < LP_DTYPE_END; dtype++) {
+        for (const Choice &choice : CHOICES) {
+            if (choice.codec == LP_CODEC_LANE && !is_float(dtype))
+                continue;
+            for (const Shape &shape : SHAPES) {
+                TableSpec spec;
+
+                seed++;
+                spec.dtype = dtype;
+                spec.dims = {shape.rows, shape.row};
+                spec.seed = seed;
+                spec.kind = (samples_kind)(seed % 7 < SAMPLES_KINDS ? seed % 7 : SAMPLES_NORMAL);
+                spec.plan.codec = choice.codec;
+                spec.plan.layout = choice.layout;
+                spec.plan.align_bytes = choice.align;
+                spec.plan.ibp_word_bytes = choice.word_bytes;
+                spec.plan.record_elements = shape.record;
+                if ((uint64_t)shape.record * lp_codec_dtype_info(dtype)->bytes > 65536)
+                    spec.plan.record_elements = 0;
+                specs.push_back(spec);
+            }
+        }
+    }
+    return specs;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packed tables and gathers from them, for whatever runs the kernels: fiber executor, PTX executor.
+ * What is right says the host decoder. */
+#ifndef LP_TESTS_GATHER_CASE_HPP
+#define LP_TESTS_GATHER_CASE_HPP
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "cuda/gather_plan.h"
+#include "tests/lib/packed.h"
+#include "tests/lib/samples.h"
+}
+
+/* Bytes on a border of 64 and not one more, so that sanitizers see what is read behind them. */
+class Block {
+  public:
+    explicit Block(size_t n_bytes, unsigned char fill = 0)
+        : bytes(n_bytes)
+    {
+        void *memory = nullptr;
+        if (posix_memalign(&memory, 64, bytes != 0 ? bytes : 1) != 0)
+            abort();
+        at.reset(static_cast<unsigned char *>(memory));
+        for (size_t i = 0; i < bytes; i++)
+            at[i] = fill;
+    }
+    uint64_t address() const { return bytes != 0 ? reinterpret_cast<uint64_t>(at.get()) : 0; }
+    unsigned char *data() const { return at.get(); }
+
+    size_t bytes;
+
+  private:
+    struct Free {
+        void operator()(unsigned char *p) const { free(p); }
+    };
+    std::unique_ptr<unsigned char[], Free> at;
+};
+
+/* What to pack. */
+struct TableSpec {
+    uint32_t dtype = LP_DTYPE_BF16;
+    std::vector<uint64_t> dims;
+    lp_plan_params plan{};
+    samples_kind kind = SAMPLES_NORMAL;
+    uint64_t seed = 1;
+
+    std::string text() const;
+};
+
+/* A packed table, and a copy of it in blocks as the device would see it. */
+class GatherTable {
+  public:
+    explicit GatherTable(const TableSpec &spec);
+    /* One that was packed before: borrows packed, which must outlive this. */
+    explicit GatherTable(const lp_view *view);
+    ~GatherTable();
+    GatherTable(const GatherTable &) = delete;
+    GatherTable &operator=(const GatherTable &) = delete;
+
+    const lp_geometry &geometry() const { return view->table->geometry; }
+
+    const lp_view *view;
+    lp_gpu_table_params params{};
+    lp_gather_table table{};
+    std::vector<Block> segments;
+    std::unique_ptr<Block> index, addresses, ibp;
+
+  private:
+    void copy();
+    packed own{};
+    bool owns = false;
+    std::vector<uint64_t> segments_dev;
+};
+
+/* A range that the kernel may touch. */
+struct Range {
+    std::string name;
+    const Block *block;
+    bool writable;
+};
+
+/* Runs one launch to its end. */
+using Launch = std::function<void(const char *kernel, const lp_gather_args &args,
+                                  const lp_gpu_shape &shape, const std::vector<Range> &ranges)>;
+
+struct Gather {
+    std::vector<int64_t> rows; /* ignored where all */
+    bool all = false;
+    uint32_t index_bytes = 8;
+    bool with_default = false;
+    uint32_t out_offset = 0;           /* bytes before the output, to move it off a border */
+    uint32_t max_shared_bytes = 99u << 10;
+    uint32_t multiprocessors = 1;
+    bool expect_corrupt = false;
+};
+
+/* Run it, and compare output, default rows and status with the host's. Exits with a message when
+ * anything differs. Returns the bytes of output. */
+uint64_t check_gather(const GatherTable &table, const Gather &gather, const Launch &launch,
+                      const std::string &name);
+
+/* n random row numbers below rows, with repeats; one in bad_every out of range (0: none). */
+std::vector<int64_t> random_rows(uint64_t rows, size_t n, uint64_t seed, unsigned bad_every);
+
+/* Every combination worth having of dtype, codec, layout, record shape and data; small tables. */
+std::vector<TableSpec> all_specs();
+
+[[noreturn]] void die(const std::string &what);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gather kernels' own source under the fiber executor, against the host decoder.
+ *
+ *     test_gather [PART OF_PARTS]     run every PARTS-th table, from PART on */
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "gather_case.hpp"
+#include "simt_export.hpp"
+
+namespace {
+
+void launch_fibers(const char *kernel, const lp_gather_args &args, const lp_gpu_shape &shape,
+                   const std::vector<Range> &)
+{
+    lp_gather_args copy = args;
+    void *params[] = {&copy};
+
+    for (const simt::Exported &exported : simt::exported_kernels()) {
+        if (strcmp(exported.name, kernel) == 0) {
+            exported.launch(shape.blocks, shape.threads, shape.shared_bytes, params);
+            return;
+        }
+    }
+    die(std::string("no kernel ") + kernel);
+}
+
+/* Three gathers of each table: some rows, some bad ones, all of it. */
+uint64_t check_table(const TableSpec &spec)
+{
+    const GatherTable table(spec);
+    const uint64_t rows = spec.dims[0];
+    const size_t n = rows * spec.dims[1] > 20000 ? 6 : 45;
+    const uint32_t elem = table.geometry().elem_bytes;
+    Gather g;
+    uint64_t bytes;
+
+    g.rows = random_rows(rows, n, spec.seed, 0);
+    g.index_bytes = spec.seed % 2 != 0 ? 4 : 8;
+    bytes = check_gather(table, g, launch_fibers, spec.text());
+    g.rows = random_rows(rows, n / 2 + 1, spec.seed + 1, 4);
+    g.with_default = spec.seed % 3 == 0;
+    g.out_offset = elem * (1 + (uint32_t)spec.seed % 5);
+    g.multiprocessors = 1 + (uint32_t)spec.seed % 3;
+    bytes += check_gather(table, g, launch_fibers, spec.text() + ", bad rows");
+    if (spec.seed % 4 == 0) {
+        Gather whole;
+
+        whole.all = true;
+        bytes += check_gather(table, whole, launch_fibers, spec.text() + ", all");
+    }
+    return bytes;
+}
+
+/* Records of 64 KiB leave room for one stage and one warp. */
+uint64_t check_largest()
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t dtype : {LP_DTYPE_BF16, LP_DTYPE_F8_E4M3, LP_DTYPE_F64}) {
+        TableSpec spec;
+
+        spec.dtype = dtype;
+        spec.dims = {2, 65536 / lp_codec_dtype_info(dtype)->bytes};
+        spec.plan.codec = LP_CODEC_LANE;
+        spec.plan.record_elements = (uint32_t)spec.dims[1];
+        const GatherTable table(spec);
+        Gather g;
+
+        g.rows = {1, 0};
+        bytes += check_gather(table, g, launch_fibers, spec.text());
+    }
+    return bytes;
+}
+
+} /* namespace */
+
+int main(int argc, char **argv)
+{
+    const std::vector<TableSpec> specs = all_specs();
+    const size_t parts = argc > 2 ? strtoul(argv[2], nullptr, 10) : 1;
+    const size_t part = argc > 2 ? strtoul(argv[1], nullptr, 10) : 0;
+    uint64_t bytes = 0;
+    size_t n = 0;
+
+    if (parts == 0)
+        return 2;
+    for (size_t i = part; i < specs.size(); i += parts, n++)
+        bytes += check_table(specs[i]);
+    if (part == 0)
+        bytes += check_largest();
+    printf("%zu tables, %.1f MB of rows: as the host decodes them\n", n, (double)bytes / 1e6);
+    return 0;
+}
