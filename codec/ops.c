@@ -13,10 +13,13 @@ static int n_tiers;
 static const struct lp_codec_ops *chosen;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* A tier stands on those before it and needs what they need. */
 static void add_tier(uint32_t flag, void (*fill)(struct lp_codec_ops *ops))
 {
-    if (n_tiers > 0)
+    if (n_tiers > 0) {
         tiers[n_tiers] = tiers[n_tiers - 1];
+        flag |= tier_flag[n_tiers - 1];
+    }
     fill(&tiers[n_tiers]);
     tier_flag[n_tiers++] = flag;
 }
@@ -27,6 +30,8 @@ static void fill_tiers(void)
 
     add_tier(0, lp_codec_ops_scalar_fill);
 #if defined(__x86_64__)
+    if (lp_cpu_detect() & LP_CPU_AVX2)
+        add_tier(LP_CPU_AVX2, lp_codec_ops_avx2_fill);
     if (lp_cpu_detect() & LP_CPU_AVX512)
         add_tier(LP_CPU_AVX512, lp_codec_ops_avx512_fill);
 #endif

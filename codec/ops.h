@@ -57,6 +57,7 @@ void lp_codec_scalar_exponent_histogram(uint32_t dtype, const void *src, uint64_
 /* Each tier's own file fills what it has. */
 void lp_codec_ops_scalar_fill(struct lp_codec_ops *ops);
 #if defined(__x86_64__)
+void lp_codec_ops_avx2_fill(struct lp_codec_ops *ops);
 void lp_codec_ops_avx512_fill(struct lp_codec_ops *ops);
 #endif
 

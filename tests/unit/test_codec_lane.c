@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/bytes.h"
+#include "codec/lane.h"
+#include "codec/ops.h"
+#include "codec/shape.h"
+#include "tests/lib/fault_loop.h"
+#include "tests/lib/leak.h"
+#include "tests/lib/samples.h"
+
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <string.h>
+
+#define ELEMENTS 4096u
+
+static const uint8_t widths_223[LP_FORMAT_LANE_LEVELS_MAX] = {2, 2, 3};
+static const uint16_t ranks_13[13] = {118, 119, 117, 116, 120, 115, 114,
+                                      113, 112, 111, 110, 109, 121};
+
+static void make_lane(struct lp_lane *lane, uint32_t window)
+{
+    cr_assert_eq(lp_codec_lane_init(lane, LP_DTYPE_BF16, 3, widths_223, window, ranks_13, NULL), 0);
+}
+
+/* What is written is what is read. */
+Test(codec_lane, metadata_comes_back)
+{
+    uint8_t meta[LP_FORMAT_LANE_META_FIXED + 13];
+    struct lp_lane lane, back;
+
+    make_lane(&lane, LP_LANE_WINDOW_RECORD);
+    cr_assert_eq(lp_codec_lane_meta_bytes(&lane), sizeof(meta));
+    lp_codec_lane_meta_emit(&lane, meta);
+    cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_BF16, meta, sizeof(meta), NULL), 0);
+    cr_assert_arr_eq(&lane, &back, sizeof(lane));
+}
+
+/* Each broken rule of the document, section 5, is named. */
+Test(codec_lane, metadata_is_checked)
+{
+    static const struct {
+        uint32_t at;
+        uint8_t value;
+    } wrong[] = {{0, 0}, {0, 6}, {1, 0}, {1, 4}, {3, 4}, {4, 1}, {5, 9}, {6, 2}, {7, 1}, {9, 118}};
+    uint8_t meta[LP_FORMAT_LANE_META_FIXED + 13];
+    struct lp_error err = LP_ERROR_INIT;
+    struct lp_lane lane, back;
+
+    make_lane(&lane, LP_LANE_WINDOW_TABLE);
+    for (size_t i = 0; i < LP_ARRAY_LEN(wrong); i++) {
+        lp_codec_lane_meta_emit(&lane, meta);
+        meta[wrong[i].at] = wrong[i].value;
+        lp_error_clear(&err);
+        cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_BF16, meta, sizeof(meta), &err),
+                     LP_ECORRUPT, "byte %u = %u", wrong[i].at, wrong[i].value);
+        cr_assert(strstr(err.text, "lane metadata") != NULL, "%s", err.text);
+    }
+    lp_codec_lane_meta_emit(&lane, meta);
+    for (uint64_t n = 0; n < sizeof(meta); n++)
+        cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_BF16, meta, n, NULL), LP_ECORRUPT);
+    cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_I32, meta, sizeof(meta), NULL),
+                 LP_ECORRUPT);
+    /* An exponent of f16 has 5 bits. */
+    cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_F16, meta, sizeof(meta), NULL),
+                 LP_ECORRUPT);
+}
+
+/* Integers have no exponent. */
+Test(codec_lane, refuses_dtypes_without_exponent)
+{
+    const uint32_t words[4] = {0};
+    struct lp_lane lane;
+    uint64_t payload;
+
+    cr_assert_eq(lp_codec_lane_learn(&lane, LP_DTYPE_I32, words, 1, 4, &payload, NULL), LP_ENOTSUP);
+    cr_assert_eq(lp_codec_lane_learn(&lane, 99, words, 1, 4, &payload, NULL), LP_ENOTSUP);
+    cr_assert_eq(lp_codec_lane_learn(&lane, LP_DTYPE_F32, words, 0, 4, &payload, NULL), LP_EINVAL);
+}
+
+/* n elements of a bell curve, whose deviation is 2^scale(record). */
+static void fill_scaled(uint16_t *words, uint32_t n_records, uint32_t record_elements, bool vary)
+{
+    for (uint32_t r = 0; r < n_records; r++) {
+        uint16_t *const record = words + (size_t)r * record_elements;
+
+        samples_fill(SAMPLES_NORMAL, LP_DTYPE_BF16, record_elements, r, record);
+        for (uint32_t i = 0; vary && i < record_elements; i++)
+            record[i] = (uint16_t)(record[i] + (record[i] % 32768 != 0 ? r % 16 * 128 : 0));
+    }
+}
+
+/* The price is what the encoder then needs, record by record, raw ones included. */
+Test(codec_lane, price_is_exact)
+{
+    static uint16_t words[64 * ELEMENTS];
+    static uint8_t coded[2 * ELEMENTS + LP_CODEC_SLACK_BYTES];
+
+    for (uint32_t n = 16; n <= ELEMENTS; n *= 4) {
+        const uint32_t n_records = 64 * ELEMENTS / n;
+        uint64_t payload, sum = 0;
+        struct lp_lane lane;
+
+        fill_scaled(words, n_records, n, n % 3 == 1);
+        memset(words, 0x3c, 2 * n);                                   /* one record of one value, */
+        samples_fill(SAMPLES_RANDOM, LP_DTYPE_BF16, n, 9, words + n); /* and one of noise */
+        cr_assert_eq(lp_codec_lane_learn(&lane, LP_DTYPE_BF16, words, n_records, n, &payload, NULL),
+                     0);
+        for (uint32_t r = 0; r < n_records; r++) {
+            const uint32_t size =
+                lp_codec_ops()->lane_encode(&lane, words + r * n, n, coded, 2 * n - 3);
+
+            sum += size != 0 ? size : 2 * n;
+        }
+        cr_assert_eq(payload, sum, "records of %u: %llu, not %llu", n, (unsigned long long)payload,
+                     (unsigned long long)sum);
+    }
+}
+
+/* A scale that is the same everywhere needs no base per record; one that changes wants it. */
+Test(codec_lane, window_follows_the_scale)
+{
+    static uint16_t words[64 * 1024];
+    struct lp_lane lane;
+    uint64_t one_scale, scales;
+
+    fill_scaled(words, 64, 1024, false);
+    cr_assert_eq(lp_codec_lane_learn(&lane, LP_DTYPE_BF16, words, 64, 1024, &one_scale, NULL), 0);
+    cr_assert_eq(lane.window, LP_LANE_WINDOW_TABLE);
+    fill_scaled(words, 64, 1024, true);
+    cr_assert_eq(lp_codec_lane_learn(&lane, LP_DTYPE_BF16, words, 64, 1024, &scales, NULL), 0);
+    cr_assert_eq(lane.window, LP_LANE_WINDOW_RECORD);
+    /* The records are the same up to their scale, and cost the same up to their base. */
+    cr_assert_leq(scales, one_scale + 64 * 8);
+}
+
+/* Bits per value of a bell curve: the bar of the codec page is 10.72 at every scale. */
+Test(codec_lane, bell_curve_stays_below_the_bar)
+{
+    static uint16_t words[256 * ELEMENTS];
+
+    for (uint32_t phase = 0; phase < 16; phase++) {
+        const double scale = exp2(phase / 16.0) * 0.02;
+        uint64_t payload, state = phase;
+        struct lp_lane lane;
+
+        for (uint32_t i = 0; i < 256 * ELEMENTS; i += 2) {
+            const double u = (double)(samples_next(&state) >> 11) * 0x1p-53 + 0x1p-54;
+            const double v = (double)(samples_next(&state) >> 11) * 0x1p-53;
+            const double radius = scale * sqrt(-2 * log(u));
+
+            for (uint32_t j = 0; j < 2; j++) {
+                const float x = (float)(radius * (j == 0 ? cos(6.283185307179586 * v)
+                                                         : sin(6.283185307179586 * v)));
+                uint32_t bits;
+
+                memcpy(&bits, &x, 4);
+                words[i + j] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+            }
+        }
+        cr_assert_eq(
+            lp_codec_lane_learn(&lane, LP_DTYPE_BF16, words, 256, ELEMENTS, &payload, NULL), 0);
+        cr_assert_leq(8.0 * (double)payload, 10.72 * 256 * ELEMENTS, "phase %u: %.3f bits", phase,
+                      8.0 * (double)payload / (256 * ELEMENTS));
+    }
+}
+
+/* Few exponents, or none but one: still valid parameters. */
+Test(codec_lane, learns_from_any_data)
+{
+    static uint8_t bytes[8 * 1000];
+
+    for (uint32_t dtype = LP_DTYPE_F64; dtype <= LP_DTYPE_F8_E5M2; dtype++) {
+        for (uint32_t kind = 0; kind < SAMPLES_KINDS; kind++) {
+            uint8_t meta[LP_FORMAT_LANE_META_FIXED + 2 * LP_FORMAT_LANE_SYMBOLS_MAX];
+            struct lp_lane lane, back;
+            uint64_t payload;
+
+            samples_fill((enum samples_kind)kind, dtype, 1000, kind, bytes);
+            cr_assert_eq(lp_codec_lane_learn(&lane, dtype, bytes, 10, 100, &payload, NULL), 0);
+            cr_assert_leq(payload, 1000 * (uint64_t)lp_codec_dtype_info(dtype)->bytes);
+            lp_codec_lane_meta_emit(&lane, meta);
+            cr_assert_eq(
+                lp_codec_lane_meta_parse(&back, dtype, meta, lp_codec_lane_meta_bytes(&lane), NULL),
+                0);
+        }
+    }
+    ASSERT_NO_LEAK();
+}
+
+/* Without memory: an error, and a retry works. */
+Test(codec_lane, learning_survives_a_lack_of_memory)
+{
+    static uint16_t words[1000];
+    struct fault_loop loop;
+
+    fill_scaled(words, 10, 100, false);
+    FAULT_LOOP(&loop, LP_FAULT_ALLOC) {
+        struct lp_error err = LP_ERROR_INIT;
+        struct lp_lane lane;
+        uint64_t payload = 1;
+        const int rc = lp_codec_lane_learn(&lane, LP_DTYPE_BF16, words, 10, 100, &payload, &err);
+
+        if (fault_loop_hit(&loop)) {
+            cr_assert_eq(rc, LP_ENOMEM);
+            cr_assert_eq(payload, 1);
+            continue;
+        }
+        cr_assert_eq(rc, 0);
+    }
+    cr_assert_gt(loop.nth, 1);
+    ASSERT_NO_LEAK();
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/variants/lanes.h"
+
+#include "base/bytes.h"
+#include "codec/ops.h"
+#include "codec/shape.h"
+#include "tests/lib/samples.h"
+
+#include <string.h>
+
+static const struct {
+    uint32_t n_levels;
+    uint8_t widths[LP_FORMAT_LANE_LEVELS_MAX];
+} shapes[LANES_SHAPES] = {
+    {1, {1}},
+    {1, {2}},
+    {1, {3}},
+    {2, {3, 3}},
+    {2, {1, 2}},
+    {3, {2, 2, 3}},
+    {3, {1, 2, 3}},
+    {4, {2, 2, 2, 3}},
+    {4, {1, 1, 2, 3}},
+    {4, {3, 2, 1, 3}},
+    {5, {1, 1, 1, 1, 1}},
+    {5, {3, 3, 3, 3, 3}},
+};
+
+/* Indices of hist, largest count first. */
+static void sort_exponents(const uint32_t *hist, uint32_t n, uint16_t *order)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = i;
+
+        for (; at > 0 && hist[order[at - 1]] < hist[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = (uint16_t)i;
+    }
+}
+
+static void scramble(uint16_t *order, uint32_t n)
+{
+    uint64_t state = n;
+
+    for (uint32_t i = n - 1; i > 0; i--) {
+        const uint32_t j = (uint32_t)(samples_next(&state) % (i + 1));
+        const uint16_t other = order[j];
+
+        order[j] = order[i];
+        order[i] = other;
+    }
+}
+
+bool lanes_make(struct lp_lane *ret_lane, uint32_t dtype, uint32_t shape, uint32_t window,
+                bool scrambled, const void *elements, uint32_t n)
+{
+    const uint32_t n_exponents = 1u << lp_codec_dtype_info(dtype)->exponent_bits;
+    uint32_t hist[LP_LANE_EXPONENTS_MAX] = {0}, n_symbols = 0;
+    uint16_t order[LP_LANE_EXPONENTS_MAX];
+
+    for (uint32_t k = 0; k < shapes[shape].n_levels; k++)
+        n_symbols += (1u << shapes[shape].widths[k]) - 1;
+    if (n_symbols > n_exponents)
+        return false;
+    lp_codec_scalar_exponent_histogram(dtype, elements, n, hist);
+    sort_exponents(hist, n_exponents, order);
+    if (scrambled)
+        scramble(order, n_exponents);
+    return lp_codec_lane_init(ret_lane, dtype, shapes[shape].n_levels, shapes[shape].widths, window,
+                              order, NULL) == 0;
+}
