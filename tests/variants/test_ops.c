@@ -41,7 +41,7 @@ static void teardown(void)
     fence_fini(&bench.dst);
 }
 
-TestSuite(ops, .init = setup, .fini = teardown, .timeout = 600);
+TestSuite(ops, .init = setup, .fini = teardown);
 
 static uint32_t raw_bytes_of(const struct lp_lane *lane, uint32_t n)
 {

@@ -38,7 +38,7 @@ static void teardown(void)
     fence_fini(&bench.dst);
 }
 
-TestSuite(ops_ibp, .init = setup, .fini = teardown, .timeout = 300);
+TestSuite(ops_ibp, .init = setup, .fini = teardown);
 
 /* Masks of every density, words that match in most places. */
 static void make_masks(struct lp_ibp *ibp, uint32_t word_bytes, uint32_t n_words, uint64_t *state)
