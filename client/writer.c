@@ -154,10 +154,12 @@ static int repack_raw(struct lp_writer *writer, struct lp_error *err)
     writer->params.codec = LP_CODEC_RAW;
     if (segments == NULL || record == NULL)
         rc = lp_error_set(err, LP_ENOMEM, "no memory to pack again as raw");
-    if (rc == 0)
-        rc = packing_begin(&writer->packing, NULL, 0, err);
-    if (rc == 0)
+    if (rc == 0) {
         view = packing_view(&packed, segments);
+        rc = lp_codec_view_record(&view, 0, record, err);
+    }
+    if (rc == 0)
+        rc = packing_begin(&writer->packing, record, table->record_elements, err);
     for (uint64_t r = 0; rc == 0 && r < table->n_records; r++) {
         rc = lp_codec_view_record(&view, r, record, err);
         if (rc == 0)

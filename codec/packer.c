@@ -299,8 +299,6 @@ int lp_codec_packer_finish(struct lp_packer *packer, struct lp_error *err)
         return lp_error_set(err, LP_ESIZE, "%llu of the tensor's %llu elements are missing",
                             (unsigned long long)(table->geometry.n_elements - packer->next_element),
                             (unsigned long long)table->geometry.n_elements);
-    if (!raw && packer->raw_records == table->n_records)
-        return LP_PACKER_ALL_RAW;
     if (table->stride > 0)
         data_bytes = lp_codec_fixed_data_bytes(table);
     if (!lp_codec_table_set_data_bytes(table, data_bytes))
@@ -309,5 +307,6 @@ int lp_codec_packer_finish(struct lp_packer *packer, struct lp_error *err)
     table->payload_bytes = raw ? table->geometry.logical_bytes : packer->payload_bytes;
     table->wire_bytes = raw ? table->geometry.logical_bytes : packer->wire_bytes;
     table->raw_records = raw ? table->n_records : packer->raw_records;
-    return 0;
+    /* The sizes stand either way: what was packed can be read back to be packed again. */
+    return !raw && packer->raw_records == table->n_records ? LP_PACKER_ALL_RAW : 0;
 }
