@@ -7,3 +7,10 @@ foreach(name load_files load_npy load_safetensors load_raw load_fortran outfile 
   endif()
 endforeach()
 lp_criterion_test(progress test_progress.c)
+
+# What numpy reads, the loader must give, byte for byte.
+add_executable(load_dump load_dump.c)
+target_link_libraries(load_dump PRIVATE lp_load lp_base lp_warnings)
+lp_add_test(unit.load_numpy TIMEOUT 300
+  COMMAND python3 "${CMAKE_CURRENT_SOURCE_DIR}/compare_numpy.py" $<TARGET_FILE:load_dump>
+  ENV "LANEPACK_SOURCE=${PROJECT_SOURCE_DIR}")
