@@ -117,14 +117,13 @@ template <uint32_t ELEM> LP_DEVICE void lp_gpu_store_words(unsigned char *at, co
 
 template <uint32_t ELEM> LP_DEVICE void lp_gpu_store_wide(unsigned char *at, const uint32_t *w)
 {
+    if constexpr (ELEM == 1) {
+        *lp_gpu_as<uint2>(at) = make_uint2(w[0], w[1]);
+    } else {
 #pragma unroll
-    for (uint32_t i = 0; i < ELEM / 2; i++)
-        lp_gpu_as<uint4>(at)[i] = make_uint4(w[4 * i], w[4 * i + 1], w[4 * i + 2], w[4 * i + 3]);
-}
-
-template <> LP_DEVICE void lp_gpu_store_wide<1>(unsigned char *at, const uint32_t *w)
-{
-    *lp_gpu_as<uint2>(at) = make_uint2(w[0], w[1]);
+        for (uint32_t i = 0; i < ELEM / 2; i++)
+            lp_gpu_as<uint4>(at)[i] = make_uint4(w[4 * i], w[4 * i + 1], w[4 * i + 2], w[4 * i + 3]);
+    }
 }
 
 /* w holds eight elements. wide: to.at is on a border of 16 bytes (8 where ELEM is 1) in every lane.

@@ -16,7 +16,17 @@
 #define LP_GATHER_WARP 32u
 #define LP_GATHER_ITEMS 32u        /* pieces that a warp looks up at once, at most */
 #define LP_GATHER_ITEM_BYTES 32u
+#define LP_GATHER_ITEM_STAGES 2u   /* records of a warp in shared memory: decoded, and on its way */
 #define LP_GATHER_SLACK_BYTES 64u  /* behind a staged record: windows may reach that far */
+
+/* Division by a number that is known before the launch: a call to a division routine would cost
+ * each kernel registers. Granlund and Montgomery, "Division by Invariant Integers using
+ * Multiplication", figure 4.1, for 64 bits. */
+struct lp_gather_divisor {
+    uint64_t by;
+    uint64_t magic;
+    uint32_t shift[2];
+};
 
 /* One level of the cascade (docs/FORMAT.md, section 5). Exponents by code, code 0 being 0: byte
  * code % 4 of low[code / 4], and of high where an exponent has more than 8 bits. */
@@ -41,7 +51,8 @@ struct lp_gather_table {
     uint64_t ibp_dev;              /* struct lp_gather_ibp_part, one per 4 bytes of a record */
     uint64_t n_records;
     uint64_t segment_bytes, last_segment_bytes;
-    uint64_t records_per_segment;  /* raw and slotted */
+    struct lp_gather_divisor records_per_segment; /* raw and slotted */
+    struct lp_gather_divisor per_record;          /* record_elements */
     uint32_t n_segments;
     uint32_t codec, layout, dtype;
     uint32_t record_elements, last_elements;
@@ -64,11 +75,12 @@ struct lp_gather_args {
     uint64_t out_dev;
     uint64_t default_row_dev;      /* 0: none */
     uint64_t status_dev;           /* 8 bytes, aligned; 0: nobody asks */
-    uint64_t pieces;               /* records that a row can touch, at most */
+    struct lp_gather_divisor pieces; /* records that a row can touch, at most */
     uint32_t index_bytes;          /* 4 or 8: int32 or int64 */
     uint32_t items_per_warp;       /* 1 to LP_GATHER_ITEMS */
     uint32_t stage_bytes;          /* room for one record with sector borders and slack, times 16 */
-    uint32_t warp_bytes;           /* of shared memory: items and two stages */
+    uint32_t n_stages;             /* 2, or 1 where two do not fit: then nothing is fetched ahead */
+    uint32_t warp_bytes;           /* of shared memory: items and stages */
 };
 
 #endif

@@ -27,6 +27,13 @@ struct alignas(16) lp_gather_item {
 };
 static_assert(sizeof(lp_gather_item) == LP_GATHER_ITEM_BYTES, "gpu_launch.c reserves this much");
 
+LP_DEVICE uint64_t lp_gather_divide(uint64_t n, const lp_gather_divisor &d)
+{
+    const uint64_t high = __umul64hi(n, d.magic);
+
+    return (high + ((n - high) >> d.shift[0])) >> d.shift[1];
+}
+
 /* Where a packed record begins and how long it is. */
 LP_DEVICE void lp_gather_find_packed(const lp_gather_table &t, uint64_t record, uint32_t &segment, uint64_t &offset, uint32_t &bytes)
 {
@@ -56,8 +63,8 @@ LP_DEVICE void lp_gather_find_packed(const lp_gather_table &t, uint64_t record, 
 LP_DEVICE void lp_gather_find_slot(const lp_gather_table &t, uint64_t record, uint32_t raw_length, uint32_t &segment, uint64_t &offset,
                                    uint32_t &bytes)
 {
-    segment = t.n_segments > 1 ? (uint32_t)(record / t.records_per_segment) : 0;
-    offset = (record - segment * t.records_per_segment) * t.stride;
+    segment = t.n_segments > 1 ? (uint32_t)lp_gather_divide(record, t.records_per_segment) : 0;
+    offset = (record - segment * t.records_per_segment.by) * t.stride;
     if (t.codec == LP_CODEC_RAW)
         bytes = raw_length;
     else if (t.index_entry_bytes == 1)
@@ -101,7 +108,7 @@ LP_DEVICE uint64_t lp_gather_row(const lp_gather_args &a, uint64_t i)
 LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
 {
     const lp_gather_table &t = a.table;
-    const uint64_t position = a.pieces == 1 ? i : i / a.pieces, piece = i - position * a.pieces;
+    const uint64_t position = lp_gather_divide(i, a.pieces), piece = i - position * a.pieces.by;
     const uint64_t row = lp_gather_row(a, position), row_out = a.out_dev + position * a.row_elements * t.elem_bytes;
     lp_gather_item item = {0, row_out, 0, LP_GATHER_NOTHING << 24, 0, 0};
 
@@ -117,7 +124,7 @@ LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
         return item;
     }
     const uint64_t begin = row * a.row_elements, end = min(begin + a.row_elements, a.n_elements);
-    const uint64_t record = (a.row_elements == t.record_elements ? row : begin / t.record_elements) + piece;
+    const uint64_t record = lp_gather_divide(begin, t.per_record) + piece;
     const uint64_t record_begin = record * t.record_elements;
     const uint64_t from = max(begin, record_begin), to = min(end, record_begin + t.record_elements);
 
@@ -191,9 +198,13 @@ LP_DEVICE void lp_gather_put(const lp_gather_args &a, const lp_gather_item &item
 
     if (kind == LP_GATHER_CODED) {
         if (!Codec::decode(record, a.table) && lane == 0)
-            lp_gpu_report(a.status_dev, LP_GATHER_STATUS_CORRUPT | (i / a.pieces + 1));
+            lp_gpu_report(a.status_dev, LP_GATHER_STATUS_CORRUPT | (lp_gather_divide(i, a.pieces) + 1));
     } else if (kind == LP_GATHER_RAW) {
+        const uint32_t bytes = record.elements * a.table.elem_bytes;
+
         lp_gpu_copy_record(record, a.table.elem_bytes);
+        if (bytes < record.stored_bytes && !lp_gpu_zero_bytes(record.bytes, bytes, record.stored_bytes, lane) && lane == 0)
+            lp_gpu_report(a.status_dev, LP_GATHER_STATUS_CORRUPT | (lp_gather_divide(i, a.pieces) + 1));
     } else if (kind == LP_GATHER_DEFAULT) {
         lp_gather_copy_default(a, item, lane);
     }
@@ -209,7 +220,7 @@ template <class Codec> LP_DEVICE void lp_gather_body(const lp_gather_args &a)
     unsigned char *const mine = shared + warp * a.warp_bytes;
     lp_gather_item *const items = reinterpret_cast<lp_gather_item *>(mine);
     unsigned char *const stages = mine + LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES;
-    const uint64_t n_items = a.n_rows * a.pieces;
+    const uint64_t n_items = a.n_rows * a.pieces.by;
     const uint64_t stride = (uint64_t)gridDim.x * warps * a.items_per_warp;
 
     for (uint64_t first = ((uint64_t)blockIdx.x * warps + warp) * a.items_per_warp; first < n_items; first += stride) {
@@ -221,14 +232,25 @@ template <class Codec> LP_DEVICE void lp_gather_body(const lp_gather_args &a)
         __syncwarp();
         lp_gather_fetch(items[0], stages, lane);
         __pipeline_commit();
-        for (uint32_t k = 0; k < count; k++, stage ^= 1) {
-            if (k + 1 < count)
-                lp_gather_fetch(items[k + 1], stages + (stage ^ 1) * a.stage_bytes, lane);
-            __pipeline_commit();
-            __pipeline_wait_prior(1);
+        for (uint32_t k = 0; k < count; k++) {
+            const uint32_t other = stage ^ (a.n_stages - 1);
+
+            if (a.n_stages > 1) {
+                if (k + 1 < count)
+                    lp_gather_fetch(items[k + 1], stages + other * a.stage_bytes, lane);
+                __pipeline_commit();
+                __pipeline_wait_prior(1);
+            } else {
+                __pipeline_wait_prior(0);
+            }
             __syncwarp();
             lp_gather_put<Codec>(a, items[k], first + k, stages + stage * a.stage_bytes, lane);
             __syncwarp();
+            if (a.n_stages == 1 && k + 1 < count) {
+                lp_gather_fetch(items[k + 1], stages, lane);
+                __pipeline_commit();
+            }
+            stage = other;
         }
     }
 }

@@ -50,7 +50,7 @@ int lp_gpu_table_refresh(struct lp_gpu_table *table, const void *index, uint64_t
                          void *stream, struct lp_error *err);
 
 /* One gather. Addresses are the device's; 0 means none. */
-struct lp_gpu_gather {
+struct lp_gpu_gather_params {
     uint64_t rows_dev;            /* n_rows row numbers, int32 or int64, on their own border ... */
     const void *rows;             /* ... or in host memory: copied to the workspace. Neither: all rows */
     uint32_t index_bytes;         /* 4 or 8 */
@@ -72,7 +72,7 @@ struct lp_gpu_gather {
 /* Bytes of workspace that lp_gpu_gather() needs for it: 0 when rows and default row lie on the
  * device. */
 uint64_t lp_gpu_gather_workspace(const struct lp_gpu_table *table,
-                                 const struct lp_gpu_gather *gather);
+                                 const struct lp_gpu_gather_params *gather);
 
 /* Enqueue. The stream borrows out, rows, default row, status and workspace until it has passed; host
  * memory given for rows and default row must stay as long, too.
@@ -80,7 +80,7 @@ uint64_t lp_gpu_gather_workspace(const struct lp_gpu_table *table,
  * A row number out of range leaves its row of the output untouched unless there is a default row,
  * and is told through status_dev only; so is a corrupt record.
  * 0; LP_ESIZE: out or workspace is too small; LP_EINVAL: a border or a size is wrong; LP_EDEVICE. */
-int lp_gpu_gather(struct lp_gpu_table *table, const struct lp_gpu_gather *gather,
+int lp_gpu_gather(struct lp_gpu_table *table, const struct lp_gpu_gather_params *gather,
                   struct lp_error *err);
 
 /* Turn a status word, read back by the caller, into 0, LP_ERANGE or LP_ECORRUPT with a sentence. */
