@@ -23,7 +23,6 @@
 #define LP_PROTO_ID_BYTES_MAX 64u
 #define LP_PROTO_NAME_BYTES_MAX 512u
 #define LP_PROTO_NAMESPACE_BYTES_MAX 64u
-#define LP_PROTO_TAG_BYTES_MAX 256u
 #define LP_PROTO_ERROR_LINE_BYTES 2048u /* no error line is longer */
 
 /* JSON-RPC's own codes; they stand beside LP_E* in struct lp_error. */

@@ -48,6 +48,7 @@ void lp_store_object_delete(struct lp_store *store, struct lp_object *object)
     object->entry = NULL;
     lp_store_object_move(object, LP_OBJECT_DELETED);
     store->n_objects--;
+    store->objects_by_codec[object->codec]--;
     store->logical_bytes -= object->geometry.logical_bytes;
     store->stored_bytes -= object->stored_bytes;
     store->wire_bytes -= object->wire_bytes;
@@ -162,6 +163,7 @@ void lp_store_object_publish(struct lp_store *store, struct lp_object *object)
     object->version = ++store->last_version;
     lp_store_object_move(object, LP_OBJECT_SEALED);
     store->n_objects++;
+    store->objects_by_codec[object->codec]++;
     store->logical_bytes += object->geometry.logical_bytes;
     store->stored_bytes += object->stored_bytes;
     store->wire_bytes += object->wire_bytes;

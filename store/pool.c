@@ -512,7 +512,8 @@ void lp_store_pool_get_state(struct lp_pool *pool, struct lp_store_state *state)
     const struct chunk_counts counts = count_chunks(pool);
     state->resident_bytes = pool->resident_bytes;
     state->locked_bytes = pool->locked_bytes;
-    state->prefault_ns = pool->last_touch_ns - pool->first_touch_ns;
+    if (pool->last_touch_ns != 0)
+        state->prefault_ns = pool->last_touch_ns - pool->first_touch_ns;
     state->ready = pool->slices_left == 0;
     memcpy(state->lock_note, pool->lock_note, sizeof(state->lock_note));
     pool_unlock(pool);

@@ -161,6 +161,8 @@ void lp_store_get_state(struct lp_store *store, struct lp_store_state *ret_state
     ret_state->logical_bytes = store->logical_bytes;
     ret_state->stored_bytes = store->stored_bytes;
     ret_state->wire_bytes = store->wire_bytes;
+    memcpy(ret_state->objects_by_codec, store->objects_by_codec,
+           sizeof(ret_state->objects_by_codec));
     ret_state->budget = store->budget;
 }
 

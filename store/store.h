@@ -74,6 +74,7 @@ struct lp_store_state {
     uint64_t n_objects;      /* sealed and not deleted */
     uint64_t n_unsealed, n_leases;
     uint64_t logical_bytes, stored_bytes, wire_bytes; /* sums over n_objects */
+    uint64_t objects_by_codec[LP_CODEC_END];          /* of n_objects */
     char lock_note[96];      /* why not all is locked; empty: it is, or will be */
     struct lp_budget budget; /* as measured by new */
 };

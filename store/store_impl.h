@@ -25,6 +25,7 @@ struct lp_store {
     uint64_t last_oid, last_lease, last_version;
     uint32_t last_arena;
     uint64_t n_objects, logical_bytes, stored_bytes, wire_bytes;
+    uint64_t objects_by_codec[LP_CODEC_END];
 };
 
 /* What ends with one connection. */
