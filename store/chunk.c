@@ -256,7 +256,7 @@ int lp_store_chunk_to_arena(struct lp_chunk *chunk, uint32_t pool, uint64_t epoc
 
 /* Kernels before 6.7 refuse a shared map of a write-sealed memfd through a writable descriptor,
  * even a read-only map; one opened read-only is fine, for this process and for clients. */
-static int reopen_read_only(struct lp_chunk *chunk, struct lp_error *err)
+int lp_store_chunk_reopen(struct lp_chunk *chunk, struct lp_error *err)
 {
     char path[64];
 
@@ -276,7 +276,7 @@ int lp_store_chunk_remap(struct lp_chunk *chunk, struct lp_error *err)
     if (chunk->map == NULL)
         chunk->map = map_fd(chunk->fd, chunk->bytes, PROT_READ);
     if (chunk->map == NULL && errno == EPERM) {
-        LP_TRY(rc, reopen_read_only(chunk, err));
+        LP_TRY(rc, lp_store_chunk_reopen(chunk, err));
         chunk->map = map_fd(chunk->fd, chunk->bytes, PROT_READ);
     }
     if (chunk->map == NULL)

@@ -70,4 +70,8 @@ int lp_store_chunk_adopt(struct lp_chunk *chunk, uint32_t pool, uint64_t epoch,
 /* Map an arena again whose map an adoption lost. LP_EMAP. */
 int lp_store_chunk_remap(struct lp_chunk *chunk, struct lp_error *err);
 
+/* Put a read-only descriptor in the place of a writable one, as remap does where the kernel wants
+ * it. LP_EMAP. */
+int lp_store_chunk_reopen(struct lp_chunk *chunk, struct lp_error *err);
+
 #endif
