@@ -327,8 +327,9 @@ int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uin
            parts.count[lane->n_levels]);
     next = buffer[lane->n_levels % 2];
     for (uint32_t k = lane->n_levels; k-- > 0;) {
-        const struct level level = {src,   parts.level_bit[k],      parts.count[k], next,
-                                    ahead, k == 0 ? ahead_bytes : 0};
+        /* Without a hint something stands in for it: adding to NULL is undefined, even 0. */
+        const struct level level = {src,  parts.level_bit[k],          parts.count[k],
+                                    next, ahead != NULL ? ahead : src, k == 0 ? ahead_bytes : 0};
 
         decode_level(lane, k, parts.base, &level, buffer[k % 2]);
         next = buffer[k % 2];
