@@ -152,6 +152,17 @@ static int no_space(struct lp_store *store, uint64_t need, uint32_t n, struct lp
                         (unsigned long long)state.largest_free_bytes);
 }
 
+static void give_back_copies(struct lp_store *store, struct lp_store_seal *seal)
+{
+    for (uint32_t i = 0; i < seal->n_parts; i++) {
+        struct seal_part *part = &seal->part[i];
+
+        if (part->copy != NULL)
+            lp_store_pool_give_back(&store->pool, &part->extent);
+        part->copy = NULL;
+    }
+}
+
 static int take_extents(struct lp_store *store, const struct lp_store_part *parts,
                         struct lp_store_seal *seal, struct lp_error *err)
 {
@@ -174,7 +185,10 @@ static int take_extents(struct lp_store *store, const struct lp_store_part *part
             part->copy =
                 lp_store_pool_find(&store->pool, part->extent.chunk)->map + part->extent.offset;
     }
-    return rc == LP_ENOSPC ? no_space(store, need, n_copies, err) : rc;
+    if (rc != LP_ENOSPC)
+        return rc;
+    give_back_copies(store, seal); /* so that what is said to be free is free */
+    return no_space(store, need, n_copies, err);
 }
 
 /* The ticket is done with its arenas; those that were adopted are no arenas any more. */
@@ -195,9 +209,7 @@ static void let_go_of_arenas(struct lp_store *store, struct lp_store_seal *seal)
 /* Everything that the ticket holds comes back. */
 static void ticket_give_back(struct lp_store *store, struct lp_store_seal *seal)
 {
-    for (uint32_t i = 0; i < seal->n_parts; i++)
-        if (seal->part[i].copy != NULL)
-            lp_store_pool_give_back(&store->pool, &seal->part[i].extent);
+    give_back_copies(store, seal);
     let_go_of_arenas(store, seal);
 }
 
