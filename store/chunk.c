@@ -129,7 +129,7 @@ static int probe_seals(int fd, uint64_t bytes, struct lp_error *err)
                                   "no F_SEAL_FUTURE_WRITE: a sealed pool needs Linux 5.1 or newer");
     uint8_t *later = map_fd(fd, bytes, PROT_READ | PROT_WRITE);
     if (later == NULL)
-        return 0;
+        return errno == EPERM ? 0 : lp_error_set_errno(err, LP_EMAP, errno, "mmap of a probe");
     (void)munmap(later, bytes);
     return lp_error_set(err, LP_ENOTSUP, "F_SEAL_FUTURE_WRITE does not keep writers out");
 }

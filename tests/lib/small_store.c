@@ -83,17 +83,24 @@ struct lp_store_state small_store_state(struct small_store *small)
     return state;
 }
 
-void small_arena_open(struct small_store *small, uint64_t owner, struct small_arena *ret_arena)
+int small_arena_try_open(struct small_store *small, uint64_t owner, struct small_arena *ret_arena,
+                         struct lp_error *err)
 {
-    struct lp_error err = LP_ERROR_INIT;
-    int fd;
+    int fd, rc;
 
-    must(lp_store_arena_open(small->store, owner, &ret_arena->arena, &ret_arena->chunk, &fd,
-                             &err) == 0,
-         "arena", &err);
+    LP_TRY(rc, lp_store_arena_open(small->store, owner, &ret_arena->arena, &ret_arena->chunk, &fd,
+                                   err));
     ret_arena->map = mmap(NULL, SMALL_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     must(ret_arena->map != MAP_FAILED, "mmap", NULL);
     ret_arena->used = LP_SHM_CHUNK_HEADER_BYTES;
+    return 0;
+}
+
+void small_arena_open(struct small_store *small, uint64_t owner, struct small_arena *ret_arena)
+{
+    struct lp_error err = LP_ERROR_INIT;
+
+    must(small_arena_try_open(small, owner, ret_arena, &err) == 0, "arena", &err);
 }
 
 void small_arena_unmap(struct small_arena *arena)

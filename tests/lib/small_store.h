@@ -36,6 +36,8 @@ struct small_arena {
     uint64_t used; /* where the next part goes */
 };
 void small_arena_open(struct small_store *small, uint64_t owner, struct small_arena *ret_arena);
+int small_arena_try_open(struct small_store *small, uint64_t owner, struct small_arena *ret_arena,
+                         struct lp_error *err);
 void small_arena_unmap(struct small_arena *arena);
 
 /* Lay bytes into the arena, as a part. */
