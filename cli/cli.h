@@ -20,7 +20,7 @@ enum lp_cli_exit {
 
 enum lp_cli_option {
 #define X(id, name, letter, value, help) LP_CLI_##id,
-#include "cli/options.def"
+#include "cli/flags.def"
 #undef X
     LP_CLI_OPTIONS
 };

@@ -23,7 +23,7 @@ struct option_row {
 
 static const struct option_row option_rows[LP_CLI_OPTIONS] = {
 #define X(id, name, letter, value, help) {name, letter, value, help},
-#include "cli/options.def"
+#include "cli/flags.def"
 #undef X
 };
 

@@ -17,6 +17,7 @@ struct put {
     struct lp_put_options options;
     json_t *results; /* with --json */
     uint64_t n_done;
+    double bound_saving; /* of the tensor that is being put */
 };
 
 static int read_options(struct put *put)
@@ -62,10 +63,12 @@ static int open_writer(struct put *put, struct lp_load_file *file, uint32_t i, c
     const struct lp_plan_params plan = {.record_rows = options.record_rows,
                                         .record_elements = options.record_elements};
     uint32_t record_elements;
+    double bits;
     uint64_t n;
     void *sample;
     int rc;
 
+    put->bound_saving = 0;
     if (geometry->row_elements == 0 || geometry->n_elements == 0)
         return lp_writer_open(put->client, name, &shape, &options, ret_writer, err);
     LP_TRY(rc, lp_codec_plan_record(geometry, &plan, &record_elements, err));
@@ -74,6 +77,8 @@ static int open_writer(struct put *put, struct lp_load_file *file, uint32_t i, c
     if (sample == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for a sample of %s", name);
     rc = lp_load_sample(file, i, record_elements, LP_PLAN_SAMPLE_BYTES, sample, err);
+    if (rc == 0)
+        rc = lp_codec_entropy(geometry->dtype, sample, n, &bits, &put->bound_saving, err);
     options.sample = sample;
     options.sample_elements = n;
     if (rc == 0)
@@ -127,6 +132,7 @@ static int put_tensor(struct put *put, struct lp_load_file *file, uint32_t i, co
     if (info.dtype == 0) /* --if-absent, and it exists */
         return 0;
     report = lp_cli_report_of_info(name, &info);
+    report.bound_saving = put->bound_saving;
     if (put->results != NULL) {
         (void)json_array_append_new(put->results, lp_cli_report_json(&report));
     } else {

@@ -257,7 +257,7 @@ static int cuda_gather(struct lp_tensor *tensor, const struct lp_gather *gather,
     const uint32_t index_bytes = gather->index_bytes != 0 ? gather->index_bytes : 8;
     const uint64_t rows = (uint64_t)(uintptr_t)gather->rows;
     struct lp_device_table *device = find_device(tensor, gather->device);
-    const struct lp_gpu_gather launch = {
+    const struct lp_gpu_gather_params launch = {
         .rows_dev = host_rows ? 0 : rows,
         .rows = host_rows ? gather->rows : NULL,
         .index_bytes = index_bytes,

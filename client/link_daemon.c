@@ -377,6 +377,7 @@ static int link_call(void *user, const char *method, const char *params_json, ch
     json_t *params =
         json_loads(params_json != NULL ? params_json : "{}", JSON_REJECT_DUPLICATES, NULL);
     json_t *result = NULL;
+    size_t bytes;
     char *text;
     int rc;
 
@@ -390,16 +391,15 @@ static int link_call(void *user, const char *method, const char *params_json, ch
         return lp_error_set(err, LP_ENOTSUP, "%s belongs to the library's own connection", method);
     }
     LP_TRY(rc, ask(user, AGAIN_YES, 0, method, params, &result, NULL, 0, deadline_ns, err));
-    text = json_dumps(result, JSON_COMPACT);
+    bytes = json_dumpb(result, NULL, 0, JSON_COMPACT);
+    text = lp_mem_alloc(bytes + 1);
+    if (text != NULL) {
+        (void)json_dumpb(result, text, bytes, JSON_COMPACT);
+        text[bytes] = '\0';
+        *ret_json = text;
+    }
     json_decref(result);
-    if (text == NULL)
-        return lp_error_set(err, LP_ENOMEM, "no memory for the answer to %s", method);
-    /* jansson's memory is malloc's; the caller frees ours. */
-    *ret_json = lp_mem_strdup(text);
-    free(text);
-    return *ret_json != NULL
-               ? 0
-               : lp_error_set(err, LP_ENOMEM, "no memory for the answer to %s", method);
+    return text != NULL ? 0 : lp_error_set(err, LP_ENOMEM, "no memory for %s's answer", method);
 }
 
 static int link_arena_open(void *user, struct lp_link_arena *ret_arena, uint64_t deadline_ns,

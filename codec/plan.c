@@ -5,14 +5,14 @@
  * equal: the cheaper decoder then wins. Source of the rule: codecs.md, section 6. */
 #include "codec/plan.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/codec_ibp.h"
 #include "codec/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* A block of the checks covers at least this much of the tensor: 8 bytes in 65,536. */
 #define CHECK_BYTES 65536u
@@ -249,31 +249,38 @@ static int price_ibp(struct planner *planner, struct candidate *candidate, uint3
     return 0;
 }
 
-/* The sample's order-0 exponent entropy and the saving that an ideal coder of it would have. */
-static int measure_entropy(struct planner *planner, struct lp_error *err)
+int lp_codec_entropy(uint32_t dtype, const void *elements, uint64_t n, double *ret_bits,
+                     double *ret_saving, struct lp_error *err)
 {
-    const struct lp_geometry *const geometry = &planner->base.geometry;
-    const struct lp_dtype_info *const info = lp_codec_dtype_info(geometry->dtype);
-    const uint64_t n = planner->sample_bytes / geometry->elem_bytes;
-    const double word_bits = 8.0 * geometry->elem_bytes;
+    const struct lp_dtype_info *const info = lp_codec_dtype_info(dtype);
+    const double word_bits = 8.0 * info->bytes;
     uint32_t *hist;
     double bits = 0;
 
-    planner->prices.entropy_bits = -1;
+    *ret_bits = -1;
+    *ret_saving = 0;
     if (info->exponent_bits == 0 || n == 0)
         return 0;
     hist = lp_mem_zalloc(sizeof(*hist) << info->exponent_bits);
     if (hist == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory to count exponents");
-    lp_codec_ops()->exponent_histogram(geometry->dtype, planner->sample, n, hist);
+    lp_codec_ops()->exponent_histogram(dtype, elements, n, hist);
     for (uint32_t e = 0; e < 1u << info->exponent_bits; e++)
         if (hist[e] > 0)
             bits += hist[e] * log2((double)n / hist[e]);
     lp_mem_free(hist);
-    planner->prices.entropy_bits = bits / (double)n;
-    planner->prices.bound_saving =
-        1 - (word_bits - info->exponent_bits + planner->prices.entropy_bits) / word_bits;
+    *ret_bits = bits / (double)n;
+    *ret_saving = 1 - (word_bits - info->exponent_bits + *ret_bits) / word_bits;
     return 0;
+}
+
+static int measure_entropy(struct planner *planner, struct lp_error *err)
+{
+    const struct lp_geometry *const geometry = &planner->base.geometry;
+
+    return lp_codec_entropy(geometry->dtype, planner->sample,
+                            planner->sample_bytes / geometry->elem_bytes,
+                            &planner->prices.entropy_bits, &planner->prices.bound_saving, err);
 }
 
 /* Cost of the whole table times the sample's bytes: whole numbers, so that ties are seen. */

@@ -54,4 +54,10 @@ int lp_codec_plan(struct lp_table *ret_table, const struct lp_geometry *geometry
                   const struct lp_plan_params *params, const void *sample, uint64_t sample_elements,
                   struct lp_prices *ret_prices, struct lp_error *err);
 
+/* Order-0 entropy of the exponents of n < 2^32 elements, in bits, and the share of the raw bytes
+ * that an ideal coder of them would save with all other bits kept; -1 and 0 where dtype is no float
+ * or n is 0. LP_ENOMEM. */
+int lp_codec_entropy(uint32_t dtype, const void *elements, uint64_t n, double *ret_bits,
+                     double *ret_saving, struct lp_error *err);
+
 #endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench: what the codecs save on tensor files, and a random gather through the daemon, each beside
+ * memcpy in the same run. Peers stand in lanepack-bench. */
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "cli/codec_bench.h"
+#include "cli/report.h"
+#include "codec/ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPEATS 5u
+#define GATHER_ROWS 100000u
+
+struct bench {
+    const struct lp_cli_args *args;
+    struct lp_load_options source;
+    uint32_t repeats;
+    json_t *results; /* NULL: a table */
+};
+
+/* --- bench codec ----------------------------------------------------------------------------- */
+
+/* The first whole rows of a tensor that make a good measure of memory. */
+static int read_tensor(struct lp_load_file *file, uint32_t i, struct lp_geometry *ret_geometry,
+                       void **ret_elements, struct lp_error *err)
+{
+    const struct lp_geometry *whole = &lp_load_tensor(file, i)->geometry;
+    uint64_t dims[LP_FORMAT_DIMS_MAX];
+    void *elements;
+    int rc;
+
+    memcpy(dims, whole->dims, sizeof(dims));
+    if (whole->ndim > 0 && whole->row_bytes > 0)
+        dims[0] = LP_MIN(dims[0], LP_MAX(lp_codec_bench_bytes() / whole->row_bytes, UINT64_C(1)));
+    LP_TRY(rc, lp_codec_geometry_init(ret_geometry, whole->dtype, whole->ndim, dims, err));
+    elements = lp_mem_alloc(ret_geometry->logical_bytes + 1);
+    if (elements == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for %llu bytes of a tensor",
+                            (unsigned long long)ret_geometry->logical_bytes);
+    rc = lp_load_read(file, i, 0, ret_geometry->n_elements, elements, err);
+    if (rc < 0)
+        lp_mem_free(elements);
+    else
+        *ret_elements = elements;
+    return rc;
+}
+
+static void tell_codec(struct bench *bench, const char *name, const char *asked, double bound,
+                       const struct lp_codec_bench_result *result)
+{
+    const double saved = lp_cli_saving(result->logical_bytes, result->payload_bytes);
+
+    if (bench->results != NULL) {
+        (void)json_array_append_new(
+            bench->results,
+            json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s}", "name",
+                      name, "asked", asked, "codec", lp_codec_id_name(result->codec),
+                      "bits_per_element", result->bits_per_element, "payload_saving_percent", saved,
+                      "bound_saving_percent", 100.0 * bound, "capacity_ratio",
+                      (double)result->logical_bytes / (double)result->stored_bytes,
+                      "transfer_ratio", (double)result->logical_bytes / (double)result->wire_bytes,
+                      "encode_gbps", result->encode_gbps, "decode_gbps", result->decode_gbps,
+                      "memcpy_gbps", result->memcpy_gbps, "cpu_tier", lp_codec_ops()->tier,
+                      "reason", result->reason));
+        return;
+    }
+    (void)printf("%-26s %-5s %-5s %7.3f %6.2f %6.2f %7.3f %7.3f %8.2f %8.2f %8.2f\n", name, asked,
+                 lp_codec_id_name(result->codec), result->bits_per_element, saved, 100.0 * bound,
+                 (double)result->logical_bytes / (double)result->stored_bytes,
+                 (double)result->logical_bytes / (double)result->wire_bytes, result->encode_gbps,
+                 result->decode_gbps, result->memcpy_gbps);
+}
+
+static int bench_tensor(struct bench *bench, struct lp_load_file *file, uint32_t i,
+                        struct lp_error *err)
+{
+    const char *name = lp_load_tensor(file, i)->name;
+    struct lp_codec_bench_data data;
+    struct lp_geometry geometry;
+    double bits, bound;
+    void *elements;
+    int rc;
+
+    if (lp_load_tensor(file, i)->geometry.n_elements == 0)
+        return 0;
+    LP_TRY(rc, read_tensor(file, i, &geometry, &elements, err));
+    rc = lp_codec_entropy(geometry.dtype, elements, geometry.n_elements, &bits, &bound, err);
+    if (rc == 0)
+        rc = lp_codec_bench_data_init(&data, &geometry, elements, err);
+    lp_mem_free(elements);
+    if (rc < 0)
+        return rc;
+    for (uint32_t codec = LP_CODEC_AUTO; rc == 0 && codec < LP_CODEC_END; codec++) {
+        const struct lp_plan_params params = {.codec = codec};
+        struct lp_codec_bench_result result;
+
+        rc = lp_codec_bench_run(&data, &params, bench->repeats, &result, err);
+        if (rc == 0)
+            tell_codec(bench, name, lp_codec_id_name(codec), bound, &result);
+    }
+    lp_codec_bench_data_fini(&data);
+    return rc;
+}
+
+static int bench_file(struct bench *bench, const char *path, struct lp_error *err)
+{
+    struct lp_load_file *file;
+    int rc;
+
+    LP_TRY(rc, lp_load_open(&file, path, &bench->source, err));
+    for (uint32_t i = 0; rc == 0 && i < lp_load_count(file); i++)
+        rc = bench_tensor(bench, file, i, err);
+    lp_load_close(file);
+    return rc;
+}
+
+static int bench_codec(struct bench *bench)
+{
+    const struct lp_cli_args *args = bench->args;
+    struct lp_error err = LP_ERROR_INIT;
+    int rc = 0;
+
+    if (bench->results == NULL)
+        (void)printf("one thread, codecs on %s; GB/s of logical bytes, medians of %u\n"
+                     "%-26s %-5s %-5s %7s %6s %6s %7s %7s %8s %8s %8s\n",
+                     lp_codec_ops()->tier, bench->repeats, "name", "asked", "codec", "bits",
+                     "saved%", "bound%", "stored", "wire", "encode", "decode", "memcpy");
+    for (int i = 1; rc == 0 && i < args->n_items; i++)
+        rc = bench_file(bench, args->items[i], &err);
+    return rc < 0 ? lp_cli_fail(args, rc, &err) : LP_CLI_DONE;
+}
+
+/* --- bench gather ---------------------------------------------------------------------------- */
+
+/* xorshift: the same rows in every run. */
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+struct gather {
+    lp_tensor *tensor;
+    const uint8_t *source; /* the file's elements, in memory */
+    uint64_t n_rows, row_bytes;
+    uint64_t *rows;         /* GATHER_ROWS of them */
+    uint8_t *ours, *theirs; /* GATHER_ROWS rows each */
+    double ours_gbps, memcpy_gbps;
+};
+
+static void copy_rows(const struct gather *gather)
+{
+    for (uint64_t i = 0; i < GATHER_ROWS; i++)
+        memcpy(gather->theirs + i * gather->row_bytes,
+               gather->source + gather->rows[i] * gather->row_bytes, gather->row_bytes);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int time_gather(struct gather *gather, uint32_t repeats, struct lp_error *err)
+{
+    const uint64_t bytes = GATHER_ROWS * gather->row_bytes;
+    double ours_s[101], memcpy_s[101];
+    int rc;
+
+    repeats = LP_MIN(LP_MAX(repeats, 1u), (uint32_t)LP_ARRAY_LEN(ours_s));
+    for (uint32_t i = 0; i < repeats; i++) {
+        uint64_t start_ns = lp_clock_now_ns();
+
+        LP_TRY(rc,
+               lp_tensor_read(gather->tensor, gather->rows, GATHER_ROWS, gather->ours, bytes, err));
+        ours_s[i] = (double)(lp_clock_now_ns() - start_ns);
+        start_ns = lp_clock_now_ns();
+        copy_rows(gather);
+        memcpy_s[i] = (double)(lp_clock_now_ns() - start_ns);
+    }
+    qsort(ours_s, repeats, sizeof(double), compare_doubles);
+    qsort(memcpy_s, repeats, sizeof(double), compare_doubles);
+    gather->ours_gbps = (double)bytes / ours_s[repeats / 2];
+    gather->memcpy_gbps = (double)bytes / memcpy_s[repeats / 2];
+    if (memcmp(gather->ours, gather->theirs, bytes) != 0)
+        return lp_error_set(err, LP_ECORRUPT, "gathered rows differ from the source file");
+    return 0;
+}
+
+static int gather_rows(struct bench *bench, struct gather *gather, struct lp_error *err)
+{
+    uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
+    int rc = 0;
+
+    gather->rows = lp_mem_alloc_array(GATHER_ROWS, sizeof(*gather->rows));
+    gather->ours = lp_mem_alloc_array(GATHER_ROWS, gather->row_bytes);
+    gather->theirs = lp_mem_alloc_array(GATHER_ROWS, gather->row_bytes);
+    if (gather->rows == NULL || gather->ours == NULL || gather->theirs == NULL)
+        rc = lp_error_set(err, LP_ENOMEM, "no memory for %u rows", GATHER_ROWS);
+    for (uint64_t i = 0; rc == 0 && i < GATHER_ROWS; i++)
+        gather->rows[i] = next_random(&state) % gather->n_rows;
+    if (rc == 0)
+        rc = time_gather(gather, bench->repeats, err);
+    lp_mem_free(gather->rows);
+    lp_mem_free(gather->ours);
+    lp_mem_free(gather->theirs);
+    return rc;
+}
+
+/* The source file's tensor of that name, or its only one; it must be the same tensor. */
+static int find_source(struct lp_load_file *file, const char *name,
+                       const struct lp_tensor_info *info, uint32_t *ret_i, struct lp_error *err)
+{
+    const int64_t found = lp_load_count(file) == 1 ? 0 : lp_load_find(file, name);
+    const struct lp_geometry *geometry;
+
+    if (found < 0)
+        return lp_error_set(err, LP_ENOENT, "%s is not in the source file", name);
+    geometry = &lp_load_tensor(file, (uint32_t)found)->geometry;
+    if (geometry->dtype != info->dtype || geometry->logical_bytes != info->logical_bytes ||
+        geometry->row_bytes != info->row_bytes)
+        return lp_error_set(err, LP_EFINGERPRINT,
+                            "%s has another dtype or shape in the source file", name);
+    *ret_i = (uint32_t)found;
+    return 0;
+}
+
+static int run_gather(struct bench *bench, lp_client *client, struct gather *gather,
+                      struct lp_error *err)
+{
+    const char *name = bench->args->items[1];
+    struct lp_tensor_info info = {.struct_size = sizeof(info)};
+    struct lp_load_file *file = NULL;
+    uint8_t *source = NULL;
+    uint32_t i = 0;
+    int rc;
+
+    LP_TRY(rc, lp_client_open(client, &name, 1, &gather->tensor, NULL, err));
+    (void)lp_tensor_get_info(gather->tensor, &info);
+    if (info.row_bytes == 0 || info.n_rows == 0) {
+        rc = lp_error_set(err, LP_EINVAL, "%s has no rows to gather", name);
+        goto done;
+    }
+    LP_TRY_GOTO(rc, lp_load_open(&file, bench->args->value[LP_CLI_AGAINST], &bench->source, err),
+                done);
+    LP_TRY_GOTO(rc, find_source(file, name, &info, &i, err), done);
+    source = lp_mem_alloc(info.logical_bytes);
+    if (source == NULL) {
+        rc = lp_error_set(err, LP_ENOMEM, "no memory for the source");
+        goto done;
+    }
+    LP_TRY_GOTO(rc,
+                lp_load_read(file, i, 0, lp_load_tensor(file, i)->geometry.n_elements, source, err),
+                done);
+    gather->source = source;
+    gather->n_rows = info.n_rows;
+    gather->row_bytes = info.row_bytes;
+    rc = gather_rows(bench, gather, err);
+done:
+    lp_mem_free(source);
+    lp_load_close(file);
+    lp_tensor_close(gather->tensor);
+    return rc;
+}
+
+static int bench_gather(struct bench *bench)
+{
+    const struct lp_cli_args *args = bench->args;
+    struct lp_error err = LP_ERROR_INIT;
+    struct gather gather = {0};
+    lp_client *client;
+    int rc;
+
+    if (args->n_items != 2 || !lp_cli_has(args, LP_CLI_AGAINST))
+        return lp_cli_usage(args, "bench gather takes a NAME and --against its source file");
+    rc = lp_cli_connect(args, &client, &err);
+    if (rc == 0) {
+        rc = run_gather(bench, client, &gather, &err);
+        lp_client_close(client);
+    }
+    if (rc == LP_ECORRUPT) {
+        (void)lp_cli_fail(args, rc, &err);
+        return LP_CLI_PROBLEMS;
+    }
+    if (rc < 0)
+        return lp_cli_fail(args, rc, &err);
+    if (bench->results != NULL) {
+        (void)json_array_append_new(
+            bench->results,
+            json_pack("{s:s, s:i, s:I, s:b, s:f, s:f, s:s}", "name", args->items[1], "rows",
+                      (int)GATHER_ROWS, "row_bytes", (json_int_t)gather.row_bytes, "equal", 1,
+                      "gather_gbps", gather.ours_gbps, "memcpy_gbps", gather.memcpy_gbps,
+                      "cpu_tier", lp_codec_ops()->tier));
+        return LP_CLI_DONE;
+    }
+    (void)printf("%-20s %u random rows of %llu bytes, every bit equal; gather %.2f GB/s, memcpy "
+                 "%.2f GB/s (one thread, %s)\n",
+                 args->items[1], GATHER_ROWS, (unsigned long long)gather.row_bytes,
+                 gather.ours_gbps, gather.memcpy_gbps, lp_codec_ops()->tier);
+    return LP_CLI_DONE;
+}
+
+int lp_cli_verb_bench(const struct lp_cli_args *args)
+{
+    struct bench bench = {.args = args, .repeats = REPEATS};
+    uint64_t repeats = REPEATS;
+    int rc = lp_cli_read_source(args, &bench.source);
+
+    if (rc != LP_CLI_DONE)
+        return rc;
+    if (!lp_cli_number(args, LP_CLI_REPEAT, 101, &repeats))
+        return LP_CLI_USAGE;
+    bench.repeats = (uint32_t)repeats;
+    if (lp_cli_has(args, LP_CLI_JSON))
+        bench.results = json_array();
+    if (strcmp(args->items[0], "codec") == 0)
+        rc = bench_codec(&bench);
+    else if (strcmp(args->items[0], "gather") == 0)
+        rc = bench_gather(&bench);
+    else
+        rc = lp_cli_usage(args, "bench measures codec or gather, not %s", args->items[0]);
+    if (rc != LP_CLI_DONE || bench.results == NULL) {
+        json_decref(bench.results);
+        return rc != LP_CLI_DONE ? rc : lp_cli_finish_output();
+    }
+    return lp_cli_print_json_take(json_pack("{s:o}", "results", bench.results));
+}
