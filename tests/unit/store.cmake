@@ -12,3 +12,10 @@ lp_criterion_test(pool test_pool.c LIBS ${lp_store_libs})
 lp_criterion_test(store test_store.c LIBS ${lp_store_libs})
 lp_criterion_test(seal test_seal.c LIBS ${lp_store_libs})
 lp_criterion_test(store_fault test_store_fault.c LIBS ${lp_store_libs})
+lp_criterion_test(store_model test_store_model.c LIBS ${lp_store_libs})
+
+# One program for two limits of the host, each waived by itself where it cannot be set.
+add_executable(unit_store_limits test_store_limits.c)
+target_link_libraries(unit_store_limits PRIVATE ${lp_store_libs} lp_warnings)
+lp_add_test(unit.store_limits_group COMMAND unit_store_limits group)
+lp_add_test(unit.store_limits_memlock COMMAND unit_store_limits memlock)
