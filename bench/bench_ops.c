@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lanepack-bench ops: each function of the table of tiers, each tier that this CPU has, on data
+ * that stays in the second-level cache, so that instructions are what is measured. */
+#include "base/bytes.h"
+#include "bench/bench.h"
+#include "codec/codec_ibp.h"
+#include "codec/ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOTAL_BYTES (UINT64_C(256) << 10)
+#define ROOM_BYTES (2 * TOTAL_BYTES)
+#define SECONDS_WANTED 0.01
+#define RUNS 7u
+
+/* One op of one tier on records that lie back to back. */
+struct job {
+    const struct lp_codec_ops *ops;
+    uint32_t dtype, n, record_bytes, n_records, times;
+    struct lp_lane lane;
+    struct lp_ibp ibp;
+    uint8_t *elements, *coded, *back;
+    uint32_t stored[TOTAL_BYTES / 64];
+    uint32_t pitch; /* of coded records */
+    uint32_t hist[LP_LANE_EXPONENTS_MAX];
+};
+
+static int step_lane_encode(void *user)
+{
+    struct job *const job = user;
+
+    for (uint32_t i = 0; i < job->times * job->n_records; i++) {
+        const uint32_t r = i % job->n_records;
+
+        job->stored[r] =
+            job->ops->lane_encode(&job->lane, job->elements + r * job->record_bytes, job->n,
+                                  job->coded + r * job->pitch, job->record_bytes - 3);
+    }
+    return 0;
+}
+
+static int step_lane_decode(void *user)
+{
+    struct job *const job = user;
+
+    for (uint32_t i = 0; i < job->times * job->n_records; i++) {
+        const uint32_t r = i % job->n_records;
+
+        if (job->stored[r] != 0 &&
+            job->ops->lane_decode(&job->lane, job->coded + r * job->pitch, job->stored[r], 4,
+                                  job->back + r * job->record_bytes, job->n, NULL) < 0)
+            return LP_ECORRUPT;
+    }
+    return 0;
+}
+
+static int step_ibp_encode(void *user)
+{
+    struct job *const job = user;
+
+    for (uint32_t i = 0; i < job->times * job->n_records; i++) {
+        const uint32_t r = i % job->n_records;
+
+        job->stored[r] =
+            job->ops->ibp_encode(&job->ibp, job->elements + r * job->record_bytes, job->ibp.n_words,
+                                 job->coded + r * job->pitch, job->record_bytes - 3);
+    }
+    return 0;
+}
+
+static int step_ibp_decode(void *user)
+{
+    struct job *const job = user;
+
+    for (uint32_t i = 0; i < job->times * job->n_records; i++) {
+        const uint32_t r = i % job->n_records;
+
+        if (job->stored[r] != 0 &&
+            job->ops->ibp_decode(&job->ibp, job->coded + r * job->pitch, job->stored[r], 4,
+                                 job->back + r * job->record_bytes, job->ibp.n_words) < 0)
+            return LP_ECORRUPT;
+    }
+    return 0;
+}
+
+static int step_histogram(void *user)
+{
+    struct job *const job = user;
+
+    for (uint32_t i = 0; i < job->times; i++)
+        job->ops->exponent_histogram(job->dtype, job->elements, (uint64_t)job->n * job->n_records,
+                                     job->hist);
+    return 0;
+}
+
+/* Zeros behind each record, up to 4 bytes. */
+static void pad_records(struct job *job)
+{
+    for (uint32_t r = 0; r < job->n_records; r++) {
+        const uint32_t size = job->stored[r];
+
+        job->stored[r] = (uint32_t)lp_round_up_u64(size, 4);
+        memset(job->coded + r * job->pitch + size, 0, job->stored[r] - size);
+    }
+}
+
+static void time_op(struct job *job, const char *op, const char *what, int (*step)(void *user))
+{
+    const uint64_t bytes = (uint64_t)job->n_records * job->record_bytes;
+    double seconds = 0;
+
+    job->times = 1;
+    if (bench_median(step, job, 1, &seconds) < 0)
+        return;
+    job->times = (uint32_t)LP_MIN(1 + SECONDS_WANTED / LP_MAX(seconds, 1e-7), 10000);
+    if (bench_median(step, job, RUNS, &seconds) < 0)
+        return;
+    seconds /= job->times;
+    (void)printf("%-14s %-24s %-8s %8.2f GB/s %9.1f ns a record\n", op, what, job->ops->tier,
+                 bench_gbps(bytes, seconds), seconds / job->n_records * 1e9);
+    job->times = 1;
+}
+
+static int time_lane(struct job *job, const struct lp_codec_ops *ops, uint32_t window)
+{
+    char what[48];
+    uint64_t payload;
+    int rc;
+
+    job->ops = ops;
+    LP_TRY(rc, lp_codec_lane_learn(&job->lane, job->dtype, job->elements, job->n_records, job->n,
+                                   &payload, NULL));
+    LP_TRY(rc, lp_codec_lane_init(&job->lane, job->dtype, job->lane.n_levels, job->lane.widths,
+                                  window, job->lane.rank, NULL));
+    (void)snprintf(what, sizeof(what), "%s x %u by %s", lp_codec_dtype_info(job->dtype)->name,
+                   job->n, window == LP_LANE_WINDOW_RECORD ? "record" : "table");
+    time_op(job, "lane_encode", what, step_lane_encode);
+    (void)step_lane_encode(job);
+    pad_records(job);
+    time_op(job, "lane_decode", what, step_lane_decode);
+    return memcmp(job->back, job->elements, job->n_records * job->record_bytes) == 0 ? 0
+                                                                                     : LP_EINTERNAL;
+}
+
+static int time_ibp(struct job *job, const struct lp_codec_ops *ops, uint32_t word_bytes)
+{
+    char what[48];
+    int rc;
+
+    job->ops = ops;
+    LP_TRY(rc, lp_codec_ibp_learn(&job->ibp, word_bytes, job->elements, job->n_records,
+                                  job->record_bytes, 0, NULL, NULL));
+    (void)snprintf(what, sizeof(what), "%s x %u s=%u", lp_codec_dtype_info(job->dtype)->name,
+                   job->n, word_bytes);
+    time_op(job, "ibp_encode", what, step_ibp_encode);
+    (void)step_ibp_encode(job);
+    pad_records(job);
+    time_op(job, "ibp_decode", what, step_ibp_decode);
+    lp_codec_ibp_fini(&job->ibp);
+    return 0;
+}
+
+static int time_tier(struct job *job, const struct lp_codec_ops *ops)
+{
+    static const struct {
+        uint32_t dtype, n;
+    } kinds[] = {{LP_DTYPE_BF16, 4096},
+                 {LP_DTYPE_BF16, 128},
+                 {LP_DTYPE_F32, 4096},
+                 {LP_DTYPE_F32, 128},
+                 {LP_DTYPE_F32, 100}};
+    int rc;
+
+    for (size_t i = 0; i < LP_ARRAY_LEN(kinds); i++) {
+        job->dtype = kinds[i].dtype;
+        job->n = kinds[i].n;
+        job->record_bytes = job->n * lp_codec_dtype_info(job->dtype)->bytes;
+        job->pitch = (uint32_t)lp_round_up_u64(job->record_bytes + LP_CODEC_SLACK_BYTES, 64);
+        job->n_records = (uint32_t)(TOTAL_BYTES / job->record_bytes);
+        bench_fill_normal(job->dtype, (uint64_t)job->n * job->n_records, 0, 0, job->elements);
+        for (uint32_t window = 0; window < 2; window++)
+            LP_TRY(rc, time_lane(job, ops, window));
+        for (uint32_t word_bytes = 4; word_bytes <= 8; word_bytes += 4)
+            LP_TRY(rc, time_ibp(job, ops, word_bytes));
+        time_op(job, "histogram", lp_codec_dtype_info(job->dtype)->name, step_histogram);
+    }
+    return 0;
+}
+
+int bench_ops_main(int argc, char **argv)
+{
+    static struct job job;
+    const struct lp_codec_ops *tiers[LP_CODEC_TIERS_MAX];
+    const int n_tiers = lp_codec_ops_tiers(tiers);
+    int rc = 0;
+
+    if (argc > 1) {
+        (void)fprintf(stderr, "usage: lanepack-bench ops (no options, %s is one)\n", argv[1]);
+        return BENCH_USAGE;
+    }
+    job.elements = bench_map(ROOM_BYTES);
+    job.coded = bench_map(ROOM_BYTES);
+    job.back = bench_map(ROOM_BYTES);
+    if (job.elements == NULL || job.coded == NULL || job.back == NULL)
+        return BENCH_FAILED;
+    for (int i = 0; rc == 0 && i < n_tiers; i++)
+        rc = time_tier(&job, tiers[i]);
+    if (rc < 0)
+        (void)fprintf(stderr, "lanepack-bench: %s\n", lp_error_name(rc));
+    bench_unmap(job.elements, ROOM_BYTES);
+    bench_unmap(job.coded, ROOM_BYTES);
+    bench_unmap(job.back, ROOM_BYTES);
+    return rc < 0 ? BENCH_FAILED : BENCH_OK;
+}
