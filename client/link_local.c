@@ -159,15 +159,20 @@ static int local_arena_open(void *user, struct lp_link_arena *ret_arena, uint64_
 {
     struct link_local *link = user;
     struct lp_link_arena arena = {.connection = CONNECTION, .bytes = CHUNK_BYTES};
+    int tries = 0;
     int fd;
     int rc;
 
     (void)deadline_ns;
-    /* Chunks that arenas used up are made anew when one is wanted. */
-    while ((rc = lp_store_replenish(link->store, err)) > 0)
-        ;
+    /* Chunks that arenas used up are made anew when one is wanted; LP_EBUSY: the store has just
+     * found one more that can be, an empty one of the pool. */
+    do {
+        while ((rc = lp_store_replenish(link->store, err)) > 0)
+            ;
+        LP_TRY(rc, rc);
+        rc = lp_store_arena_open(link->store, OWNER, &arena.arena, &arena.chunk, &fd, err);
+    } while (rc == LP_EBUSY && tries++ == 0);
     LP_TRY(rc, rc);
-    LP_TRY(rc, lp_store_arena_open(link->store, OWNER, &arena.arena, &arena.chunk, &fd, err));
     rc = duplicate_fd(fd, &arena.fd, err);
     if (rc < 0) {
         (void)lp_store_arena_close(link->store, OWNER, arena.arena, NULL);

@@ -115,6 +115,12 @@ static int wait_for_arena(struct lp_request *request, uint64_t wait_ms, struct l
     return LP_REQUEST_WAITS;
 }
 
+/* No blank chunk, or none that is resident yet: both may be otherwise soon. */
+static bool may_pass(int rc)
+{
+    return rc == LP_ENOSPC || rc == LP_EBUSY;
+}
+
 int lp_daemon_method_arena_open(struct lp_request *request, json_t **ret_result,
                                 struct lp_error *err)
 {
@@ -129,7 +135,9 @@ int lp_daemon_method_arena_open(struct lp_request *request, json_t **ret_result,
         return wait_for_arena(request, wait_ms, err);
     }
     const int rc = open_arena(request, ret_result, err);
-    if (rc != LP_ENOSPC || wait_ms == 0)
+    if (rc == LP_EBUSY)
+        lp_daemon_upkeep_replenish(&daemon->upkeep);
+    if (!may_pass(rc) || wait_ms == 0)
         return rc;
     return wait_for_arena(request, wait_ms, err);
 }
@@ -149,7 +157,7 @@ void lp_daemon_wake_arena_waiters(struct lp_daemon *daemon)
             (void)lp_error_set(&err, rc, "the daemon ends");
         else
             rc = open_arena(request, &result, &err);
-        if (rc == LP_ENOSPC) {
+        if (may_pass(rc)) {
             wait->err = err;
             return;
         }

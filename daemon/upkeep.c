@@ -28,7 +28,8 @@ static void on_replenished(struct lp_job *job)
     upkeep->again = false;
     if (upkeep->rc < 0)
         LP_LOG_WARN("pool", "a used arena could not be replaced: %s", upkeep->err.text);
-    if (again)
+    /* After a failure the next change tries again, not this one. */
+    if (again || upkeep->rc >= 0)
         lp_daemon_pool_changed(daemon);
     else
         lp_daemon_wake_arena_waiters(daemon);

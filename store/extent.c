@@ -112,6 +112,16 @@ int lp_store_extents_add(struct lp_extents *extents, uint32_t chunk, uint64_t of
     return 0;
 }
 
+void lp_store_extents_remove(struct lp_extents *extents, uint32_t chunk)
+{
+    const size_t at = position(extents, chunk, 0);
+
+    assert(at < extents->n_ranges && extents->range[at].chunk == chunk);
+    assert(at + 1 == extents->n_ranges || extents->range[at + 1].chunk != chunk);
+    extents->free_bytes -= extents->range[at].bytes;
+    remove_at(extents, at);
+}
+
 /* Position of the smallest range of at least bytes; n_ranges when there is none. */
 static size_t best_fit(const struct lp_extents *extents, uint64_t bytes)
 {

@@ -29,6 +29,9 @@ void lp_store_extents_fini(struct lp_extents *extents);
 int lp_store_extents_add(struct lp_extents *extents, uint32_t chunk, uint64_t offset,
                          uint64_t bytes, struct lp_error *err);
 
+/* Forget a chunk that nothing is taken from: its one range goes. */
+void lp_store_extents_remove(struct lp_extents *extents, uint32_t chunk);
+
 /* Make sure that the next add will not fail. LP_ENOMEM. */
 int lp_store_extents_reserve(struct lp_extents *extents, struct lp_error *err);
 

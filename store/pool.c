@@ -447,6 +447,25 @@ void lp_store_pool_give_back(struct lp_pool *pool, const struct lp_shm_extent *e
         lp_store_pool_drop(pool, chunk);
 }
 
+/* A pool chunk can never be blank again, but one that nothing lies in can make way for a blank one:
+ * replenish will replace it. False: there is none. */
+static bool drop_empty(struct lp_pool *pool)
+{
+    struct lp_chunk *empty = NULL;
+
+    pool_lock(pool);
+    for (uint32_t i = 0; i < pool->n_chunks && empty == NULL; i++)
+        if (pool->chunk[i]->use == LP_CHUNK_POOL && pool->chunk[i]->uses == 0 &&
+            pool->chunk[i]->slices_left == 0)
+            empty = pool->chunk[i];
+    pool_unlock(pool);
+    if (empty == NULL)
+        return false;
+    lp_store_extents_remove(&pool->extents, empty->number);
+    lp_store_pool_drop(pool, empty);
+    return true;
+}
+
 int lp_store_pool_take_arena(struct lp_pool *pool, struct lp_chunk **ret_chunk,
                              struct lp_error *err)
 {
@@ -458,6 +477,8 @@ int lp_store_pool_take_arena(struct lp_pool *pool, struct lp_chunk **ret_chunk,
     pool_unlock(pool);
     if (chunk == NULL && counts.blank > 0)
         return lp_error_set(err, LP_EBUSY, "no blank chunk is resident yet; try again");
+    if (chunk == NULL && (counts.missing > 0 || drop_empty(pool)))
+        return lp_error_set(err, LP_EBUSY, "blank chunks are being made; try again");
     if (chunk == NULL)
         return lp_error_set(err, LP_ENOSPC,
                             "an arena needs a blank chunk of %llu bytes, have none: of %u chunks "
@@ -474,7 +495,7 @@ int lp_store_pool_begin_adopt(struct lp_pool *pool, struct lp_error *err)
     pool_lock(pool);
     const struct chunk_counts counts = count_chunks(pool);
     pool_unlock(pool);
-    if (counts.spare < 2)
+    if (counts.spare < 2 && !drop_empty(pool))
         return lp_error_set(err, LP_ENOSPC, "no chunk would be left to write in: let it be copied");
     pool->n_adopting++;
     return 0;

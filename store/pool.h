@@ -68,8 +68,9 @@ int lp_store_pool_take(struct lp_pool *pool, uint64_t bytes, struct lp_shm_exten
  * dropped with its last one. */
 void lp_store_pool_give_back(struct lp_pool *pool, const struct lp_shm_extent *extent);
 
-/* Owner: a resident blank chunk becomes an arena. LP_ENOSPC (need and have), LP_EBUSY (there are
- * blank chunks, but none is resident yet), LP_EMAP. */
+/* Owner: a resident blank chunk becomes an arena. LP_ENOSPC (need and have), LP_EBUSY (blank chunks
+ * are there or being made, also for an empty pool chunk that makes way, but none is resident yet:
+ * replenish), LP_EMAP. */
 int lp_store_pool_take_arena(struct lp_pool *pool, struct lp_chunk **ret_chunk,
                              struct lp_error *err);
 

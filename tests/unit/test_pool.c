@@ -241,3 +241,25 @@ Test(store_pool, survives_failures_of_init)
     }
     ASSERT_NO_LEAK();
 }
+
+/* An empty pool chunk makes way for a blank one where an arena is wanted, and for an adoption. */
+Test(store_pool, lets_empty_pool_chunks_make_way)
+{
+    struct lp_shm_extent extent, other;
+    struct lp_chunk *arena, *more;
+
+    open_pool(3, true);
+    cr_assert_eq(lp_store_pool_take(&pool, ROOM, &extent, NULL), 0);
+    cr_assert_eq(lp_store_pool_take(&pool, ROOM, &other, NULL), 0);
+    cr_assert_eq(lp_store_pool_take_arena(&pool, &arena, NULL), 0);
+    cr_assert_eq(lp_store_pool_take_arena(&pool, &more, NULL), LP_ENOSPC);
+    cr_assert_eq(lp_store_pool_begin_adopt(&pool, NULL), LP_ENOSPC);
+    lp_store_pool_give_back(&pool, &extent);
+    cr_assert_eq(lp_store_pool_take_arena(&pool, &more, NULL), LP_EBUSY);
+    cr_assert_eq(state().missing_chunks, 1);
+    cr_assert_eq(lp_store_pool_replenish(&pool, NULL), 1);
+    cr_assert_eq(lp_store_pool_take_arena(&pool, &more, NULL), 0);
+    lp_store_pool_give_back(&pool, &other);
+    cr_assert_eq(lp_store_pool_begin_adopt(&pool, NULL), 0);
+    lp_store_pool_end_adopt(&pool);
+}
