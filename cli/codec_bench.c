@@ -4,10 +4,10 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "cli/bench_time.h"
 #include "codec/packer.h"
 #include "codec/view.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -128,24 +128,6 @@ static int decode(const struct lp_codec_bench_data *data, const struct lp_table 
     return lp_codec_view_elements(&view, 0, data->geometry.n_elements, data->decoded, err);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median_gbps(double *seconds, uint32_t n, uint64_t bytes)
-{
-    qsort(seconds, n, sizeof(*seconds), compare_doubles);
-    return (double)bytes / seconds[n / 2] / 1e9;
-}
-
-static double seconds_since(uint64_t start_ns)
-{
-    return (double)(lp_clock_now_ns() - start_ns) / 1e9;
-}
-
 /* The three steps in turn, so that a disturbance meets all of them. */
 static int measure(const struct lp_codec_bench_data *data, struct lp_table *table, uint32_t repeats,
                    struct lp_codec_bench_result *result, struct lp_error *err)
@@ -158,20 +140,20 @@ static int measure(const struct lp_codec_bench_data *data, struct lp_table *tabl
         uint64_t start_ns = lp_clock_now_ns();
 
         LP_TRY(rc, encode(data, table, err));
-        encode_s[i] = seconds_since(start_ns);
+        encode_s[i] = lp_bench_seconds_since(start_ns);
         start_ns = lp_clock_now_ns();
         memcpy(data->decoded, data->elements, bytes);
-        memcpy_s[i] = seconds_since(start_ns);
+        memcpy_s[i] = lp_bench_seconds_since(start_ns);
         memset(data->decoded, 0xa5, bytes);
         start_ns = lp_clock_now_ns();
         LP_TRY(rc, decode(data, table, err));
-        decode_s[i] = seconds_since(start_ns);
+        decode_s[i] = lp_bench_seconds_since(start_ns);
     }
     if (memcmp(data->decoded, data->elements, bytes) != 0)
         return lp_error_set(err, LP_ECORRUPT, "what was decoded is not what was encoded");
-    result->encode_gbps = median_gbps(encode_s, repeats, bytes);
-    result->decode_gbps = median_gbps(decode_s, repeats, bytes);
-    result->memcpy_gbps = median_gbps(memcpy_s, repeats, bytes);
+    result->encode_gbps = lp_bench_median_gbps(encode_s, repeats, bytes);
+    result->decode_gbps = lp_bench_median_gbps(decode_s, repeats, bytes);
+    result->memcpy_gbps = lp_bench_median_gbps(memcpy_s, repeats, bytes);
     return 0;
 }
 

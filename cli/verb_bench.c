@@ -4,16 +4,18 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "cli/bench_time.h"
 #include "cli/codec_bench.h"
 #include "cli/report.h"
 #include "codec/ops.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define REPEATS 5u
-#define GATHER_ROWS 100000u
+#define REPEATS_MAX 101u
+#define GATHER_ROWS UINT64_C(100000)
+#define GATHER_BYTES_MAX (UINT64_C(1) << 30) /* of rows: fewer of them where they are large */
 
 struct bench {
     const struct lp_cli_args *args;
@@ -148,47 +150,37 @@ static uint64_t next_random(uint64_t *state)
 struct gather {
     lp_tensor *tensor;
     const uint8_t *source; /* the file's elements, in memory */
-    uint64_t n_rows, row_bytes;
-    uint64_t *rows;         /* GATHER_ROWS of them */
-    uint8_t *ours, *theirs; /* GATHER_ROWS rows each */
+    uint64_t table_rows, row_bytes, n_rows;
+    uint64_t *rows;         /* n_rows of them */
+    uint8_t *ours, *theirs; /* n_rows rows each */
     double ours_gbps, memcpy_gbps;
 };
 
 static void copy_rows(const struct gather *gather)
 {
-    for (uint64_t i = 0; i < GATHER_ROWS; i++)
+    for (uint64_t i = 0; i < gather->n_rows; i++)
         memcpy(gather->theirs + i * gather->row_bytes,
                gather->source + gather->rows[i] * gather->row_bytes, gather->row_bytes);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static int time_gather(struct gather *gather, uint32_t repeats, struct lp_error *err)
 {
-    const uint64_t bytes = GATHER_ROWS * gather->row_bytes;
-    double ours_s[101], memcpy_s[101];
+    const uint64_t bytes = gather->n_rows * gather->row_bytes;
+    double ours_s[REPEATS_MAX], memcpy_s[REPEATS_MAX];
     int rc;
 
-    repeats = LP_MIN(LP_MAX(repeats, 1u), (uint32_t)LP_ARRAY_LEN(ours_s));
     for (uint32_t i = 0; i < repeats; i++) {
         uint64_t start_ns = lp_clock_now_ns();
 
-        LP_TRY(rc,
-               lp_tensor_read(gather->tensor, gather->rows, GATHER_ROWS, gather->ours, bytes, err));
-        ours_s[i] = (double)(lp_clock_now_ns() - start_ns);
+        LP_TRY(rc, lp_tensor_read(gather->tensor, gather->rows, gather->n_rows, gather->ours, bytes,
+                                  err));
+        ours_s[i] = lp_bench_seconds_since(start_ns);
         start_ns = lp_clock_now_ns();
         copy_rows(gather);
-        memcpy_s[i] = (double)(lp_clock_now_ns() - start_ns);
+        memcpy_s[i] = lp_bench_seconds_since(start_ns);
     }
-    qsort(ours_s, repeats, sizeof(double), compare_doubles);
-    qsort(memcpy_s, repeats, sizeof(double), compare_doubles);
-    gather->ours_gbps = (double)bytes / ours_s[repeats / 2];
-    gather->memcpy_gbps = (double)bytes / memcpy_s[repeats / 2];
+    gather->ours_gbps = lp_bench_median_gbps(ours_s, repeats, bytes);
+    gather->memcpy_gbps = lp_bench_median_gbps(memcpy_s, repeats, bytes);
     if (memcmp(gather->ours, gather->theirs, bytes) != 0)
         return lp_error_set(err, LP_ECORRUPT, "gathered rows differ from the source file");
     return 0;
@@ -199,13 +191,15 @@ static int gather_rows(struct bench *bench, struct gather *gather, struct lp_err
     uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
     int rc = 0;
 
-    gather->rows = lp_mem_alloc_array(GATHER_ROWS, sizeof(*gather->rows));
-    gather->ours = lp_mem_alloc_array(GATHER_ROWS, gather->row_bytes);
-    gather->theirs = lp_mem_alloc_array(GATHER_ROWS, gather->row_bytes);
+    gather->n_rows = LP_MIN(GATHER_ROWS, LP_MAX(GATHER_BYTES_MAX / gather->row_bytes, UINT64_C(1)));
+    gather->rows = lp_mem_alloc_array(gather->n_rows, sizeof(*gather->rows));
+    gather->ours = lp_mem_alloc_array(gather->n_rows, gather->row_bytes);
+    gather->theirs = lp_mem_alloc_array(gather->n_rows, gather->row_bytes);
     if (gather->rows == NULL || gather->ours == NULL || gather->theirs == NULL)
-        rc = lp_error_set(err, LP_ENOMEM, "no memory for %u rows", GATHER_ROWS);
-    for (uint64_t i = 0; rc == 0 && i < GATHER_ROWS; i++)
-        gather->rows[i] = next_random(&state) % gather->n_rows;
+        rc = lp_error_set(err, LP_ENOMEM, "no memory for %llu rows",
+                          (unsigned long long)gather->n_rows);
+    for (uint64_t i = 0; rc == 0 && i < gather->n_rows; i++)
+        gather->rows[i] = next_random(&state) % gather->table_rows;
     if (rc == 0)
         rc = time_gather(gather, bench->repeats, err);
     lp_mem_free(gather->rows);
@@ -214,59 +208,83 @@ static int gather_rows(struct bench *bench, struct gather *gather, struct lp_err
     return rc;
 }
 
-/* The source file's tensor of that name, or its only one; it must be the same tensor. */
-static int find_source(struct lp_load_file *file, const char *name,
-                       const struct lp_tensor_info *info, uint32_t *ret_i, struct lp_error *err)
+static void tell_gather(struct bench *bench, const char *name, const struct gather *gather)
 {
-    const int64_t found = lp_load_count(file) == 1 ? 0 : lp_load_find(file, name);
-    const struct lp_geometry *geometry;
+    const char *tier = lp_codec_ops()->tier;
 
-    if (found < 0)
+    if (bench->results != NULL)
+        (void)json_array_append_new(bench->results,
+                                    json_pack("{s:s, s:I, s:I, s:b, s:f, s:f, s:s}", "name", name,
+                                              "rows", (json_int_t)gather->n_rows, "row_bytes",
+                                              (json_int_t)gather->row_bytes, "equal", 1,
+                                              "gather_gbps", gather->ours_gbps, "memcpy_gbps",
+                                              gather->memcpy_gbps, "cpu_tier", tier));
+    else
+        (void)printf("%-24s %llu random rows of %llu bytes, every bit equal; gather %.2f GB/s, "
+                     "memcpy %.2f GB/s (one thread, %s)\n",
+                     name, (unsigned long long)gather->n_rows,
+                     (unsigned long long)gather->row_bytes, gather->ours_gbps, gather->memcpy_gbps,
+                     tier);
+}
+
+/* Gather from the opened tensor, beside tensor i of the file in memory. */
+static int gather_beside(struct bench *bench, struct gather *gather, struct lp_load_file *file,
+                         uint32_t i, struct lp_error *err)
+{
+    const struct lp_geometry *geometry = &lp_load_tensor(file, i)->geometry;
+    struct lp_tensor_info info = {.struct_size = sizeof(info)};
+    uint8_t *source;
+    int rc;
+
+    (void)lp_tensor_get_info(gather->tensor, &info);
+    if (geometry->dtype != info.dtype || geometry->logical_bytes != info.logical_bytes ||
+        geometry->row_bytes != info.row_bytes)
+        return lp_error_set(err, LP_EFINGERPRINT, "another dtype or shape than in the source file");
+    if (info.row_bytes == 0 || info.n_rows == 0)
+        return lp_error_set(err, LP_EINVAL, "no rows to gather");
+    source = lp_mem_alloc(info.logical_bytes);
+    if (source == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for the source");
+    rc = lp_load_read(file, i, 0, geometry->n_elements, source, err);
+    gather->source = source;
+    gather->table_rows = info.n_rows;
+    gather->row_bytes = info.row_bytes;
+    if (rc == 0)
+        rc = gather_rows(bench, gather, err);
+    lp_mem_free(source);
+    return rc;
+}
+
+static int gather_name(struct bench *bench, lp_client *client, struct lp_load_file *file,
+                       const char *name, struct lp_error *err)
+{
+    const int64_t i = lp_load_count(file) == 1 ? 0 : lp_load_find(file, name);
+    struct gather gather = {0};
+    int rc;
+
+    if (i < 0)
         return lp_error_set(err, LP_ENOENT, "%s is not in the source file", name);
-    geometry = &lp_load_tensor(file, (uint32_t)found)->geometry;
-    if (geometry->dtype != info->dtype || geometry->logical_bytes != info->logical_bytes ||
-        geometry->row_bytes != info->row_bytes)
-        return lp_error_set(err, LP_EFINGERPRINT,
-                            "%s has another dtype or shape in the source file", name);
-    *ret_i = (uint32_t)found;
+    LP_TRY(rc, lp_client_open(client, &name, 1, &gather.tensor, NULL, err));
+    rc = gather_beside(bench, &gather, file, (uint32_t)i, err);
+    lp_tensor_close(gather.tensor);
+    if (rc < 0)
+        return lp_error_wrap(err, rc, "%s", name);
+    tell_gather(bench, name, &gather);
     return 0;
 }
 
-static int run_gather(struct bench *bench, lp_client *client, struct gather *gather,
-                      struct lp_error *err)
+static int gather_all(struct bench *bench, lp_client *client, struct lp_error *err)
 {
-    const char *name = bench->args->items[1];
-    struct lp_tensor_info info = {.struct_size = sizeof(info)};
-    struct lp_load_file *file = NULL;
-    uint8_t *source = NULL;
-    uint32_t i = 0;
+    const struct lp_cli_args *args = bench->args;
+    struct lp_load_file *file;
     int rc;
 
-    LP_TRY(rc, lp_client_open(client, &name, 1, &gather->tensor, NULL, err));
-    (void)lp_tensor_get_info(gather->tensor, &info);
-    if (info.row_bytes == 0 || info.n_rows == 0) {
-        rc = lp_error_set(err, LP_EINVAL, "%s has no rows to gather", name);
-        goto done;
-    }
-    LP_TRY_GOTO(rc, lp_load_open(&file, bench->args->value[LP_CLI_AGAINST], &bench->source, err),
-                done);
-    LP_TRY_GOTO(rc, find_source(file, name, &info, &i, err), done);
-    source = lp_mem_alloc(info.logical_bytes);
-    if (source == NULL) {
-        rc = lp_error_set(err, LP_ENOMEM, "no memory for the source");
-        goto done;
-    }
-    LP_TRY_GOTO(rc,
-                lp_load_read(file, i, 0, lp_load_tensor(file, i)->geometry.n_elements, source, err),
-                done);
-    gather->source = source;
-    gather->n_rows = info.n_rows;
-    gather->row_bytes = info.row_bytes;
-    rc = gather_rows(bench, gather, err);
-done:
-    lp_mem_free(source);
+    LP_TRY(rc, lp_load_open(&file, args->value[LP_CLI_AGAINST], &bench->source, err));
+    for (int i = 1; rc == 0 && i < args->n_items; i++)
+        rc = gather_name(bench, client, file, args->items[i], err);
+    for (uint32_t i = 0; rc == 0 && args->n_items == 1 && i < lp_load_count(file); i++)
+        rc = gather_name(bench, client, file, lp_load_tensor(file, i)->name, err);
     lp_load_close(file);
-    lp_tensor_close(gather->tensor);
     return rc;
 }
 
@@ -274,37 +292,21 @@ static int bench_gather(struct bench *bench)
 {
     const struct lp_cli_args *args = bench->args;
     struct lp_error err = LP_ERROR_INIT;
-    struct gather gather = {0};
     lp_client *client;
     int rc;
 
-    if (args->n_items != 2 || !lp_cli_has(args, LP_CLI_AGAINST))
-        return lp_cli_usage(args, "bench gather takes a NAME and --against its source file");
+    if (!lp_cli_has(args, LP_CLI_AGAINST))
+        return lp_cli_usage(args, "bench gather needs --against, the source file");
     rc = lp_cli_connect(args, &client, &err);
     if (rc == 0) {
-        rc = run_gather(bench, client, &gather, &err);
+        rc = gather_all(bench, client, &err);
         lp_client_close(client);
     }
-    if (rc == LP_ECORRUPT) {
+    if (rc == LP_ECORRUPT || rc == LP_EFINGERPRINT) {
         (void)lp_cli_fail(args, rc, &err);
         return LP_CLI_PROBLEMS;
     }
-    if (rc < 0)
-        return lp_cli_fail(args, rc, &err);
-    if (bench->results != NULL) {
-        (void)json_array_append_new(
-            bench->results,
-            json_pack("{s:s, s:i, s:I, s:b, s:f, s:f, s:s}", "name", args->items[1], "rows",
-                      (int)GATHER_ROWS, "row_bytes", (json_int_t)gather.row_bytes, "equal", 1,
-                      "gather_gbps", gather.ours_gbps, "memcpy_gbps", gather.memcpy_gbps,
-                      "cpu_tier", lp_codec_ops()->tier));
-        return LP_CLI_DONE;
-    }
-    (void)printf("%-20s %u random rows of %llu bytes, every bit equal; gather %.2f GB/s, memcpy "
-                 "%.2f GB/s (one thread, %s)\n",
-                 args->items[1], GATHER_ROWS, (unsigned long long)gather.row_bytes,
-                 gather.ours_gbps, gather.memcpy_gbps, lp_codec_ops()->tier);
-    return LP_CLI_DONE;
+    return rc < 0 ? lp_cli_fail(args, rc, &err) : LP_CLI_DONE;
 }
 
 int lp_cli_verb_bench(const struct lp_cli_args *args)
@@ -315,9 +317,9 @@ int lp_cli_verb_bench(const struct lp_cli_args *args)
 
     if (rc != LP_CLI_DONE)
         return rc;
-    if (!lp_cli_number(args, LP_CLI_REPEAT, 101, &repeats))
+    if (!lp_cli_number(args, LP_CLI_REPEAT, REPEATS_MAX, &repeats))
         return LP_CLI_USAGE;
-    bench.repeats = (uint32_t)repeats;
+    bench.repeats = (uint32_t)LP_MAX(repeats, UINT64_C(1));
     if (lp_cli_has(args, LP_CLI_JSON))
         bench.results = json_array();
     if (strcmp(args->items[0], "codec") == 0)

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "client/call.h"
 #include "client/link.h"
-#include "client/version.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -205,7 +204,7 @@ int lp_link_daemon_open(const struct lp_connect_options *options, uint64_t deadl
 
     if (link == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for a connection");
-    (void)snprintf(app, sizeof(app), "%s/liblanepack " LP_VERSION_TEXT,
+    (void)snprintf(app, sizeof(app), "%s/liblanepack " LP_VERSION,
                    options->app != NULL ? options->app : program_invocation_short_name);
     app[128] = '\0';
     link->path = choose_path(options->path);

@@ -2,7 +2,6 @@
 #include "client/names.h"
 
 #include "base/alloc.h"
-#include "client/version.h"
 #include "codec/shape.h"
 #include "lanepack/lanepack.h"
 
@@ -21,7 +20,7 @@ void lp_names_copy_struct(void *dst, const void *src, size_t src_bytes)
 
 uint32_t lp_version(void)
 {
-    return LP_VERSION_NUMBER;
+    return LP_VERSION_MAJOR << 16 | LP_VERSION_MINOR << 8 | LP_VERSION_PATCH;
 }
 
 const char *lp_dtype_name(uint32_t dtype)

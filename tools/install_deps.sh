@@ -5,6 +5,7 @@
 #   build    what the product is built with
 #   test     what the tests need on top of that
 #   demo     what quickstart needs on top of build: a package that carries a real float table
+#   generate what quickstart --generated needs instead
 # Says what it will install before it does, and only does it as root or through sudo, with apt-get;
 # elsewhere it names what is missing and ends with 1. With nothing missing it is silent and quick.
 set -u -o pipefail
@@ -25,8 +26,8 @@ test libcriterion-dev pc criterion
 test python3-numpy py numpy
 test shellcheck cmd shellcheck
 test systemd cmd systemd-analyze
-demo python3-numpy py numpy
 demo python3-jieba deb python3-jieba
+generate python3 cmd python3
 '
 
 present() {
@@ -41,9 +42,9 @@ present() {
 missing=()
 for wanted in "$@"; do
     case $wanted in
-    build | test | demo) ;;
+    build | test | demo | generate) ;;
     *)
-        echo "usage: install_deps.sh build|test|demo..." >&2
+        echo "usage: install_deps.sh build|test|demo|generate..." >&2
         exit 2
         ;;
     esac
