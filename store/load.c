@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/sys.h"
 #include "codec/lpk.h"
+#include "store/label.h"
 #include "store/load_impl.h"
 
 #include <errno.h>
@@ -55,21 +56,6 @@ static bool has_ending(const char *path, const char *ending)
     const size_t n = strlen(path), m = strlen(ending);
 
     return n > m && strcmp(path + n - m, ending) == 0;
-}
-
-/* The end of a path says more than its beginning. */
-static void label_set(struct lp_load_file *file, const char *path)
-{
-    const size_t n = strlen(path), room = sizeof(file->label);
-
-    if (n < room) {
-        memcpy(file->label, path, n + 1);
-        return;
-    }
-    const char *tail = path + n - (room - 4);
-    while (((unsigned char)*tail & 0xC0u) == 0x80u) /* not into the middle of a character */
-        tail++;
-    (void)snprintf(file->label, room, "...%s", tail);
 }
 
 /* The file's name without folder and ending, where that can be the name of a tensor. */
@@ -185,7 +171,7 @@ int lp_load_open(struct lp_load_file **ret_file, const char *path,
     if (options == NULL)
         options = &none;
     file->as_dtype = options->as_dtype;
-    label_set(file, path);
+    lp_label_set(file->label, path);
     stem_set(file, path);
     LP_TRY_GOTO(rc, options_check(options, err), fail);
     LP_TRY_GOTO(rc, file_open(file, path, err), fail);

@@ -12,7 +12,8 @@
  * Errors name file, tensor and byte or key. Codes that every function here may give:
  *   LP_ECORRUPT  the file breaks its format, or ends before its header says
  *   LP_ENOTSUP   well formed, but a kind, dtype, byte order or number of dimensions we do not take
- *   LP_ELIMIT    a header larger than the limits below
+ *   LP_ELIMIT    a header larger than the limits below, or too many open files
+ *   LP_ENAME     a tensor's name is not one of ours (codec/lpk.h, lp_codec_name_check)
  *   LP_ENOENT, LP_EPERM, LP_EIO  as the system says; LP_ENOMEM
  * Source: numpy's NEP 1 (format of .npy); the safetensors format description. */
 #ifndef LP_STORE_LOAD_H
@@ -59,7 +60,8 @@ struct lp_load_file;
  * the other kinds may not.
  *
  * path borrows; options copies, may be NULL; *ret_file is new, freed by lp_load_close(), untouched
- * on failure. Also LP_EINVAL for options that make no sense. */
+ * on failure. Also LP_EINVAL for options that make no sense, LP_ESIZE for a raw file that is
+ * shorter than they say. */
 int lp_load_open(struct lp_load_file **ret_file, const char *path,
                  const struct lp_load_options *options, struct lp_error *err);
 

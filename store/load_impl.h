@@ -3,13 +3,13 @@
 #ifndef LP_STORE_LOAD_IMPL_H
 #define LP_STORE_LOAD_IMPL_H
 
+#include "store/label.h"
 #include "store/load.h"
 
 #include <stddef.h>
 #include <time.h>
 
-#define LP_LOAD_LABEL_BYTES 100 /* of a path in an error: the sentence has 248 bytes in all */
-#define LP_LOAD_NAME_SHOWN 64   /* bytes of a tensor's name in an error */
+#define LP_LOAD_NAME_SHOWN 48 /* bytes of a tensor's name in an error */
 
 /* Elements of one Fortran tensor, re-ordered: a run of row-major order. */
 struct lp_load_tile {
@@ -26,7 +26,7 @@ struct lp_load_window {
 };
 
 struct lp_load_file {
-    char label[LP_LOAD_LABEL_BYTES];   /* the path, its beginning left out where it is long */
+    char label[LP_LABEL_BYTES];        /* the path, its beginning left out where it is long */
     char stem[LP_FORMAT_NAME_MAX + 1]; /* the tensor's name where the file has none */
     int fd;
     uint64_t bytes;

@@ -28,16 +28,14 @@ static void pair_fini(struct pair *pair)
     lp_mem_free(pair->theirs);
 }
 
-/* n elements of each bytes, of which one at least differs; first is the number of the first. */
-static int pair_differs(const struct pair *pair, uint64_t first, uint64_t n, uint32_t each,
-                        struct lp_error *err)
+/* n elements of each bytes, of which one at least differs. Returns which one. */
+static uint64_t pair_differs(const struct pair *pair, uint64_t n, uint32_t each)
 {
     uint64_t e = 0;
 
     while (e + 1 < n && memcmp(pair->ours + e * each, pair->theirs + e * each, each) == 0)
         e++;
-    return lp_error_set(err, LP_ECORRUPT, "element %llu differs from the source",
-                        (unsigned long long)(first + e));
+    return e;
 }
 
 static bool same_shape(const struct lp_geometry *a, const struct lp_geometry *b)
@@ -60,7 +58,10 @@ static int compare_all(struct lp_lpk_tensor *tensor, struct lp_load_file *source
         LP_TRY(rc, lp_lpk_tensor_read(tensor, first, n, pair->ours, err));
         LP_TRY(rc, lp_load_read(source, i, first, n, pair->theirs, err));
         if (memcmp(pair->ours, pair->theirs, bytes) != 0)
-            return pair_differs(pair, first, n, geometry->elem_bytes, err);
+            return lp_error_set(
+                err, LP_ECORRUPT, "tensor '%.48s': element %llu differs from the source",
+                lp_load_tensor(source, i)->name,
+                (unsigned long long)(first + pair_differs(pair, n, geometry->elem_bytes)));
         lp_progress_add(progress, bytes);
         first += n;
     }
@@ -80,13 +81,13 @@ int lp_lpk_tensor_compare(struct lp_lpk_tensor *tensor, struct lp_load_file *sou
     lp_lpk_tensor_info(tensor, &info);
     if (!same_shape(&info.geometry, &other->geometry))
         return lp_error_set(err, LP_EFINGERPRINT,
-                            "tensor '%.64s': dtype or shape differ from the source's '%.64s'",
+                            "tensor '%.48s': dtype or shape differ from the source's '%.48s'",
                             info.name, other->name);
     rc = pair_init(&pair, err);
     if (rc == 0)
         rc = compare_all(tensor, source, i, &pair, progress, err);
     pair_fini(&pair);
-    return rc < 0 ? lp_error_wrap(err, rc, "comparing '%.64s'", info.name) : 0;
+    return rc;
 }
 
 static int unpack_all(struct lp_lpk_tensor *tensor, const struct lp_geometry *geometry,
@@ -117,7 +118,8 @@ int lp_lpk_tensor_unpack(struct lp_lpk_tensor *tensor, const char *path,
     int rc;
 
     if (buffer == NULL)
-        return lp_error_set(err, LP_ENOMEM, "%s: no memory for a buffer", path);
+        return lp_error_set(err, LP_ENOMEM, "no memory for a buffer of %u bytes",
+                            LP_LPK_BUFFER_BYTES);
     lp_lpk_tensor_info(tensor, &info);
     LP_TRY_GOTO(rc, lp_save_npy_open(&save, path, &info.geometry, err), done);
     rc = unpack_all(tensor, &info.geometry, &save, buffer, progress, err);

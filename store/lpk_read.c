@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/sys.h"
 #include "codec/lpk.h"
+#include "store/label.h"
 #include "store/lpk_file.h"
 
 #include <errno.h>
@@ -18,11 +19,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME_SHOWN 64   /* bytes of a tensor's name in an error */
-#define LABEL_BYTES 100 /* of the path */
+#define NAME_SHOWN 48 /* bytes of a tensor's name in an error */
 
 struct lp_lpk_file {
-    char label[LABEL_BYTES];
+    char label[LP_LABEL_BYTES];
     int fd;
     uint64_t bytes;
     struct lp_lpk_directory directory;
@@ -119,8 +119,7 @@ int lp_lpk_open(struct lp_lpk_file **ret_file, const char *path, struct lp_error
     if (file == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory to open an .lpk file");
     file->fd = -1;
-    const size_t n = strlen(path), shown = LP_MIN(n, sizeof(file->label) - 1);
-    memcpy(file->label, path + n - shown, shown);
+    lp_label_set(file->label, path);
     LP_TRY_GOTO(rc, descriptor_open(file, path, err), fail);
     LP_TRY_GOTO(rc, directory_read(file, err), fail);
     *ret_file = file;

@@ -163,6 +163,15 @@ static int sink_commit(void *user, uint64_t data_offset, const uint8_t *dst, uin
 
 /* --- one tensor ------------------------------------------------------------------------------ */
 
+/* For errors of the codec and of ours: those of the loader and of the file name their place. */
+static int in_tensor(const struct packing *packing, int rc, struct lp_error *err)
+{
+    if (rc >= 0)
+        return rc;
+    return lp_error_wrap(err, rc, "packing '%.48s'",
+                         lp_load_tensor(packing->source, packing->i)->name);
+}
+
 /* Look at a sample and decide. The sample is gone again before anything is packed. */
 static int plan(struct packing *packing, const struct lp_plan_params *params,
                 struct lp_prices *ret_prices, struct lp_error *err)
@@ -171,7 +180,7 @@ static int plan(struct packing *packing, const struct lp_plan_params *params,
     uint32_t record;
     int rc;
 
-    LP_TRY(rc, lp_codec_plan_record(geometry, params, &record, err));
+    LP_TRY(rc, in_tensor(packing, lp_codec_plan_record(geometry, params, &record, err), err));
     const uint64_t n =
         lp_load_sample_elements(packing->source, packing->i, record, LP_PLAN_SAMPLE_BYTES);
     uint8_t *sample = lp_mem_alloc((size_t)(n * geometry->elem_bytes) + LP_CODEC_SLACK_BYTES);
@@ -182,6 +191,7 @@ static int plan(struct packing *packing, const struct lp_plan_params *params,
         rc, lp_load_sample(packing->source, packing->i, record, LP_PLAN_SAMPLE_BYTES, sample, err),
         done);
     rc = lp_codec_plan(&packing->table, geometry, params, sample, n, ret_prices, err);
+    rc = in_tensor(packing, rc, err);
 
 done:
     lp_mem_free(sample);
@@ -211,7 +221,9 @@ static int elements_append(struct packing *packing, struct lp_packer *packer,
         const uint64_t n = LP_MIN(most, geometry->n_elements - first);
 
         LP_TRY(rc, lp_load_read(packing->source, packing->i, first, n, packing->elements, err));
-        LP_TRY(rc, lp_codec_packer_append(packer, packing->elements, n, err));
+        rc = lp_codec_packer_append(packer, packing->elements, n, err);
+        if (rc < 0)
+            return in_tensor(packing, rc, err);
         lp_progress_add(progress, n * geometry->elem_bytes);
         first += n;
     }
@@ -229,7 +241,7 @@ static int data_write(struct packing *packing, struct lp_progress *progress, str
                                     packing->head + packing->table.index_offset,
                                     packing->head + packing->table.checks_offset, &callbacks, err));
     LP_TRY_GOTO(rc, elements_append(packing, &packer, progress, err), done);
-    LP_TRY_GOTO(rc, lp_codec_packer_finish(&packer, err), done);
+    LP_TRY_GOTO(rc, in_tensor(packing, lp_codec_packer_finish(&packer, err), err), done);
     finished = rc;
     LP_TRY_GOTO(rc, sink_flush(&packing->sink, err), done);
     rc = finished;
@@ -322,7 +334,7 @@ int lp_lpk_writer_add(struct lp_lpk_writer *writer, struct lp_load_file *source,
 
     if (tensor == NULL)
         return lp_error_set(err, LP_ERANGE, "tensor %u of %u", i, lp_load_count(source));
-    LP_TRY_GOTO(rc, name_reserve(writer, tensor->name, err), fail);
+    LP_TRY_GOTO(rc, in_tensor(&packing, name_reserve(writer, tensor->name, err), err), fail);
     LP_TRY_GOTO(rc, tensor_write(&packing, params, progress, ret_prices, err), fail);
     LP_TRY_GOTO(rc, lp_load_check_unchanged(source, err), fail);
     info_fill(&packing, &info);
@@ -338,7 +350,7 @@ fail:
     packing_fini(&packing);
     /* Gaps must be zeros, so nothing of this attempt may stay; commit tries again if this fails. */
     (void)lp_outfile_resize(&writer->file, writer->end, NULL);
-    return lp_error_wrap(err, rc, "packing '%.64s'", tensor->name);
+    return rc;
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
@@ -349,7 +361,7 @@ int lp_lpk_writer_open(struct lp_lpk_writer **ret_writer, const char *path, stru
     int rc;
 
     if (writer == NULL)
-        return lp_error_set(err, LP_ENOMEM, "%s: no memory to write it", path);
+        return lp_error_set(err, LP_ENOMEM, "no memory to write an .lpk file");
     rc = lp_outfile_open(&writer->file, path, err);
     if (rc < 0) {
         lp_mem_free(writer);

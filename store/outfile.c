@@ -144,6 +144,7 @@ int lp_outfile_open(struct lp_outfile *ret_file, const char *path, struct lp_err
     mode_t mode = 0;
     int rc;
 
+    lp_label_set(file.label, path);
     LP_TRY_GOTO(rc, target_resolve(&file, path, err), fail);
     LP_TRY_GOTO(rc, target_mode(&file, &mode, err), fail);
     const bool replaces = rc > 0;
@@ -158,7 +159,7 @@ int lp_outfile_open(struct lp_outfile *ret_file, const char *path, struct lp_err
 fail:
     lp_outfile_close(&file);
     *ret_file = file;
-    return lp_error_wrap(err, rc, "%s", path);
+    return lp_error_wrap(err, rc, "%s", file.label);
 }
 
 int lp_outfile_write(struct lp_outfile *file, const void *data, size_t bytes, uint64_t offset,
@@ -169,7 +170,7 @@ int lp_outfile_write(struct lp_outfile *file, const void *data, size_t bytes, ui
     if (lp_sys_pwrite_all(file->fd, data, bytes, (off_t)offset) >= 0)
         return 0;
     rc = fail(err, errno, "write");
-    return lp_error_wrap(err, rc, "%s", file->target);
+    return lp_error_wrap(err, rc, "%s", file->label);
 }
 
 int lp_outfile_resize(struct lp_outfile *file, uint64_t bytes, struct lp_error *err)
@@ -179,7 +180,7 @@ int lp_outfile_resize(struct lp_outfile *file, uint64_t bytes, struct lp_error *
     if (lp_sys_ftruncate(file->fd, (off_t)bytes) == 0)
         return 0;
     rc = fail(err, errno, "set its size");
-    return lp_error_wrap(err, rc, "%s", file->target);
+    return lp_error_wrap(err, rc, "%s", file->label);
 }
 
 static int flush(const struct lp_outfile *file, struct lp_error *err)
@@ -240,7 +241,7 @@ int lp_outfile_commit(struct lp_outfile *file, struct lp_error *err)
     return 0;
 
 fail:
-    return lp_error_wrap(err, rc, "%s", file->target);
+    return lp_error_wrap(err, rc, "%s", file->label);
 }
 
 void lp_outfile_close(struct lp_outfile *file)

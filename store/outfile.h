@@ -9,13 +9,15 @@
 #define LP_STORE_OUTFILE_H
 
 #include "base/error.h"
+#include "store/label.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct lp_outfile {
-    char *target; /* owned; symbolic links followed */
+    char label[LP_LABEL_BYTES]; /* the path, for errors */
+    char *target;               /* owned; symbolic links followed */
     char *hidden; /* owned; the name of the file before commit, NULL while it has none */
     int fd;       /* -1: closed */
 };

@@ -79,7 +79,7 @@ int lp_save_npy_open(struct lp_save_npy *ret_save, const char *path,
     int rc;
 
     if (lp_save_npy_descr(geometry->dtype) == NULL)
-        return lp_error_set(err, LP_EINVAL, "%s: no dtype has number %u", path, geometry->dtype);
+        return lp_error_set(err, LP_EINVAL, "no dtype has number %u", geometry->dtype);
     const size_t n = header_format(header, geometry);
     LP_TRY(rc, lp_outfile_open(&save.file, path, err));
     LP_TRY_GOTO(rc, lp_outfile_write(&save.file, header, n, 0, err), fail);
@@ -99,7 +99,7 @@ int lp_save_npy_append(struct lp_save_npy *save, const void *data, size_t bytes,
 
     if (bytes > save->left_bytes)
         return lp_error_set(err, LP_ESIZE, "%s: %zu bytes, but the tensor has only %llu left",
-                            save->file.target, bytes, (unsigned long long)save->left_bytes);
+                            save->file.label, bytes, (unsigned long long)save->left_bytes);
     LP_TRY(rc, lp_outfile_write(&save->file, data, bytes, save->offset, err));
     save->offset += bytes;
     save->left_bytes -= bytes;
@@ -110,7 +110,7 @@ int lp_save_npy_commit(struct lp_save_npy *save, struct lp_error *err)
 {
     if (save->left_bytes != 0)
         return lp_error_set(err, LP_ESIZE, "%s: %llu bytes of the tensor are missing",
-                            save->file.target, (unsigned long long)save->left_bytes);
+                            save->file.label, (unsigned long long)save->left_bytes);
     return lp_outfile_commit(&save->file, err);
 }
 
