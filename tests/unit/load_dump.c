@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loader as a program, for compare_numpy.py.
  *
- * load_dump [--raw DTYPE:OFFSET:DIM,DIM...] [--bf16] [--step ELEMENTS] FILE
+ * load_dump [--raw DTYPE:OFFSET:DIM,DIM...] [--bf16] [--step ELEMENTS] FILE...
  *     for each tensor a line "name TAB dtype TAB dims TAB bytes", then its bytes, to standard
  * output load_dump --pack OUT.lpk [options as above] FILE packs, verifies, compares with the
  * source, and unpacks each tensor to OUT.lpk.<i>.npy */
@@ -15,7 +15,9 @@
 struct args {
     struct lp_load_options options;
     uint64_t step;
-    const char *pack, *file;
+    const char *pack;
+    char **files; /* the last n_files of argv */
+    int n_files;
 };
 
 static void die(const char *what)
@@ -56,10 +58,13 @@ static struct args parse(int argc, char **argv)
             args.step = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--pack") == 0 && i + 1 < argc)
             args.pack = argv[++i];
-        else
-            args.file = argv[i];
+        else {
+            args.files = argv + i;
+            args.n_files = argc - i;
+            break;
+        }
     }
-    if (args.file == NULL)
+    if (args.n_files == 0)
         die("which file?");
     return args;
 }
@@ -119,20 +124,27 @@ static void check_and_unpack(struct lp_load_file *source, const char *path)
     lp_lpk_close(file);
 }
 
-int main(int argc, char **argv)
+static void handle(const struct args *args, const char *path)
 {
-    const struct args args = parse(argc, argv);
     struct lp_error err = LP_ERROR_INIT;
     struct lp_load_file *file;
 
-    must(lp_load_open(&file, args.file, &args.options, &err), &err);
-    if (args.pack != NULL) {
-        pack(file, args.pack);
-        check_and_unpack(file, args.pack);
+    must(lp_load_open(&file, path, &args->options, &err), &err);
+    if (args->pack != NULL) {
+        pack(file, args->pack);
+        check_and_unpack(file, args->pack);
     } else {
         for (uint32_t i = 0; i < lp_load_count(file); i++)
-            dump(file, i, args.step);
+            dump(file, i, args->step);
     }
     lp_load_close(file);
+}
+
+int main(int argc, char **argv)
+{
+    const struct args args = parse(argc, argv);
+
+    for (int i = 0; i < args.n_files; i++)
+        handle(&args, args.files[i]);
     return 0;
 }
