@@ -149,7 +149,7 @@ struct lp_tensor_info {
                             wire */
     uint64_t record_bytes; /* raw size of the unit that is decoded at once */
     uint64_t n_records, raw_records;
-    uint64_t version;     /* counts up with each replacement of the name */
+    uint64_t version;     /* grows with each seal: tells two contents of a name apart */
     uint64_t epoch;       /* of the daemon that served it; 0 for local: */
     uint64_t fingerprint; /* of dtype, shape, codec and tag */
 };
