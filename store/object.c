@@ -24,7 +24,10 @@ enum lp_object_state lp_store_object_state(const struct lp_object *object)
 
 void lp_store_object_move(struct lp_object *object, enum lp_object_state state)
 {
-    assert((moves[lp_store_object_state(object)] >> state & 1) != 0);
+    const bool allowed = (moves[lp_store_object_state(object)] >> state & 1) != 0;
+
+    assert(allowed);
+    (void)allowed;
     lp_atomic_store_release_u32(&object->state, state);
 }
 

@@ -122,7 +122,7 @@ static size_t depth(const struct lp_entry *entry)
 /* Names in order would make a plain tree a list of 4096. */
 Test(store_index, stays_shallow_for_names_in_order)
 {
-    char name[16];
+    char name[32];
 
     for (int i = 0; i < 4096; i++) {
         (void)snprintf(name, sizeof(name), "layer.%06d", i);
@@ -139,7 +139,7 @@ Test(store_index, agrees_with_a_naive_model)
 {
     enum { NAMES = 400 };
     bool there[NAMES] = {0};
-    char name[16];
+    char name[32];
     uint64_t state = 9;
 
     for (int step = 0; step < 20000; step++) {

@@ -130,6 +130,15 @@ Test(store_store, refuses_more_chunks_than_descriptors)
     cr_assert_not_null(strstr(err.text, "RLIMIT_NOFILE"), "%s", err.text);
 }
 
+/* Time that this thread has worked: other programs on the machine do not count. */
+static uint64_t cpu_ns(void)
+{
+    struct timespec now;
+
+    cr_assert_eq(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (uint64_t)now.tv_sec * LP_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
 /* hello is answered in milliseconds, so new must not touch the pool; pre-fault then does. */
 Test(store_store, is_new_at_once_and_ready_after_prefault)
 {
@@ -137,9 +146,9 @@ Test(store_store, is_new_at_once_and_ready_after_prefault)
     struct lp_store_params params = small_store_params(&big, 96);
     struct lp_store_state state;
 
-    const uint64_t start = lp_clock_now_ns();
+    const uint64_t start = cpu_ns();
     cr_assert_eq(lp_store_new(&params, &big.store, NULL), 0);
-    cr_assert_lt(lp_clock_now_ns() - start, 50 * LP_NS_PER_MS);
+    cr_assert_lt(cpu_ns() - start, 50 * LP_NS_PER_MS);
     lp_store_get_state(big.store, &state);
     cr_assert_eq(state.resident_bytes, 0);
     cr_assert_eq(state.ready, 0);
