@@ -55,10 +55,11 @@ void Block::run(uint3 block_index)
     Untracked untracked;
     index = block_index;
     alive_ = threads_;
-    at_barrier_ = ready_warps_ = 0;
+    at_barrier_ = ready_warps_ = yielded_ = 0;
     chooser_ = Chooser(config().order, config().seed * 0x9E3779B97F4A7C15ull + index.x +
                                            ((uint64_t)index.y << 20) + ((uint64_t)index.z << 40));
     shared_.reset(config().shared_limit_bytes);
+    stacks_.renew();
     for (unsigned w = 0; w * 32 < threads_; w++) {
         warps_[w] = Warp{};
         warps_[w].index = w;
@@ -101,6 +102,9 @@ void Block::run_next(Lane *from, bool dying)
     Context &old = from ? from->context : main_;
 
     stats.switches++;
+    if (!ready_warps_ && yielded_) {
+        wake_yielded();
+    }
     if (!ready_warps_) {
         if (alive_) {
             report_deadlock();
@@ -156,11 +160,25 @@ void Block::lane_exit(Lane &me)
     __builtin_trap(); /* a dead fiber is never resumed */
 }
 
-void Block::yield()
+/* A lane that yields waits until nobody else can run: in a fixed order it would otherwise be chosen
+ * again at once, and a spin loop would starve the lane that it waits for. */
+void Block::yield(Site site)
 {
     Untracked untracked;
-    set_ready(*self);
+    self->at = Meeting{Op::yield, 0, 0, 0, 32, site};
+    self->state = State::waiting;
+    yielded_++;
     run_next(self);
+}
+
+void Block::wake_yielded()
+{
+    yielded_ = 0;
+    for (unsigned i = 0; i < threads_; i++) {
+        if (lanes_[i].state == State::waiting && lanes_[i].at.op == Op::yield) {
+            set_ready(lanes_[i]);
+        }
+    }
 }
 
 void *Block::shared_variable(const void *key, size_t bytes, size_t align)

@@ -106,7 +106,7 @@ class Block {
     /* Of the running lane. */
     uint64_t meet(const Meeting &meeting);
     void barrier(Site site);
-    void yield();
+    void yield(Site site);
     void *shared_variable(const void *key, size_t bytes, size_t align);
     void *dynamic_shared();
     SharedMemory &shared_memory() { return shared_; }
@@ -126,10 +126,11 @@ class Block {
     uint64_t outcome(Warp &warp, Lane &lane, unsigned votes);
     uint64_t shuffle_source(Warp &warp, Lane &lane);
     void release_barrier();
+    void wake_yielded();
     void describe(const Lane &lane) const;
     [[noreturn]] void report_deadlock() const;
 
-    unsigned threads_ = 0, capacity_ = 0, alive_ = 0, ready_warps_ = 0;
+    unsigned threads_ = 0, capacity_ = 0, alive_ = 0, ready_warps_ = 0, yielded_ = 0;
     std::unique_ptr<Lane[]> lanes_;
     std::unique_ptr<Warp[]> warps_;
     Stacks stacks_;

@@ -85,27 +85,39 @@ void Stacks::release()
         munmap(base_, count_ * (bytes_ + GUARD_BYTES));
     }
     base_ = nullptr;
-    count_ = 0;
 }
 
 void Stacks::reserve(unsigned count, size_t bytes_each)
 {
-    if (count <= count_ && bytes_each == bytes_) {
+    if (base_ && count <= count_ && bytes_each == bytes_) {
         return;
     }
     release();
-    const size_t stride = bytes_each + GUARD_BYTES;
-    void *p = mmap(nullptr, stride * count, PROT_READ | PROT_WRITE,
+    count_ = count;
+    bytes_ = bytes_each;
+    map();
+}
+
+void Stacks::map()
+{
+    const size_t stride = bytes_ + GUARD_BYTES;
+    void *p = mmap(nullptr, stride * count_, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) {
         perror("simt: stacks");
         abort();
     }
     base_ = static_cast<char *>(p);
-    count_ = count;
-    bytes_ = bytes_each;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count_ && !SIMT_TSAN; i++) {
         mprotect(base_ + i * stride, GUARD_BYTES, PROT_NONE);
+    }
+}
+
+void Stacks::renew()
+{
+    if (SIMT_TSAN) {
+        munmap(base_, count_ * (bytes_ + GUARD_BYTES));
+        map();
     }
 }
 

@@ -39,7 +39,8 @@ void context_switch(Context &from, Context &to, bool dying);
 /* First thing a fiber does. first_from: the context that started the first fiber, else NULL. */
 void context_entered(Context *first_from);
 
-/* Equal stacks with a guard page below each. Owns the memory. */
+/* Equal stacks with a guard page below each (not under TSan, which maps them anew for each block).
+ * Owns the memory. */
 class Stacks {
   public:
     Stacks() = default;
@@ -48,11 +49,13 @@ class Stacks {
     Stacks &operator=(const Stacks &) = delete;
 
     void reserve(unsigned count, size_t bytes_each);
+    void renew(); /* before a block: TSan must not connect frames that only share an address */
     char *bottom(unsigned i) const;
     size_t bytes() const { return bytes_; }
 
   private:
     void release();
+    void map();
 
     char *base_ = nullptr;
     unsigned count_ = 0;

@@ -135,9 +135,9 @@ inline unsigned __activemask()
 }
 
 /* Lets other lanes run: a spin loop without it never ends here. */
-inline void __nanosleep(unsigned)
+inline void __nanosleep(unsigned, SIMT_SITE)
 {
-    simt::self->block->yield();
+    simt::self->block->yield(site);
 }
 
 inline void __pipeline_memcpy_async(void *dst, const void *src, size_t bytes, size_t zero_bytes = 0)
