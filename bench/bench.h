@@ -22,8 +22,8 @@ int bench_gather_main(int argc, char **argv);
 #define BENCH_FAILED 1 /* a bar was missed, or a measurement went wrong */
 #define BENCH_USAGE 2
 
-/* Seconds of the median of runs calls of step(user); step returns 0 or a code, which ends it all
- * and comes back. At least one run warms up uncounted. */
+/* Seconds of this thread's CPU time, the median of runs calls of step(user); step returns 0 or a
+ * code, which ends it all and comes back. At least one run warms up uncounted. */
 int bench_median(int (*step)(void *user), void *user, uint32_t runs, double *ret_seconds);
 
 /* bytes per second in units of 10^9; 0 when nothing was measured. */

@@ -125,15 +125,16 @@ static void time_op(struct job *job, const char *op, const char *what, int (*ste
 
 static int time_lane(struct job *job, const struct lp_codec_ops *ops, uint32_t window)
 {
+    struct lp_lane learned;
     char what[48];
     uint64_t payload;
     int rc;
 
     job->ops = ops;
-    LP_TRY(rc, lp_codec_lane_learn(&job->lane, job->dtype, job->elements, job->n_records, job->n,
+    LP_TRY(rc, lp_codec_lane_learn(&learned, job->dtype, job->elements, job->n_records, job->n,
                                    &payload, NULL));
-    LP_TRY(rc, lp_codec_lane_init(&job->lane, job->dtype, job->lane.n_levels, job->lane.widths,
-                                  window, job->lane.rank, NULL));
+    LP_TRY(rc, lp_codec_lane_init(&job->lane, job->dtype, learned.n_levels, learned.widths, window,
+                                  learned.rank, NULL));
     (void)snprintf(what, sizeof(what), "%s x %u by %s", lp_codec_dtype_info(job->dtype)->name,
                    job->n, window == LP_LANE_WINDOW_RECORD ? "record" : "table");
     time_op(job, "lane_encode", what, step_lane_encode);

@@ -7,5 +7,6 @@ void lp_codec_ops_avx512_fill(struct lp_codec_ops *ops)
     ops->tier = "avx512";
     ops->lane_decode = lp_codec_avx512_lane_decode;
     ops->lane_encode = lp_codec_avx512_lane_encode;
+    ops->ibp_decode = lp_codec_avx512_ibp_decode;
     ops->exponent_histogram = lp_codec_avx512_exponent_histogram;
 }
