@@ -100,7 +100,7 @@ check_code() {
 
 check_names() {
     printf '%s\n' "$files" | grep -E "$SOURCE" |
-        grep -vE '(^|/)(CMakeLists\.txt|README\.md|__init__\.py|[^/]*\.cmake)$' |
+        grep -vE '(^|/)(CMakeLists\.txt|README\.md|__init__\.py|main\.c|[^/]*\.cmake)$' |
         awk -F / '{
             if ($NF in first)
                 print $0 ":1: same name as " first[$NF]
