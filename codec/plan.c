@@ -151,6 +151,18 @@ static int planner_alloc(struct planner *planner, struct lp_error *err)
     return 0;
 }
 
+/* As lp_codec_record_encode(), but ibp is only measured: its sizes come without its bits. */
+static uint32_t coded_size(const struct lp_table *table, const struct lp_codec_ops *ops,
+                           const uint8_t *src, uint32_t n, uint8_t *dst)
+{
+    uint32_t size;
+
+    if (table->codec != LP_CODEC_IBP)
+        return lp_codec_record_encode(table, ops, src, n, dst);
+    size = lp_codec_ibp_size(&table->ibp, src, table->ibp.n_words);
+    return lp_round_up_u64(size, table->align_bytes) < lp_codec_raw_length(table, n) ? size : 0;
+}
+
 /* Code the sample, keep only the sizes. */
 static void price_sample(const struct planner *planner, struct candidate *candidate)
 {
@@ -163,7 +175,7 @@ static void price_sample(const struct planner *planner, struct candidate *candid
 
     for (uint64_t r = 0; r < records; r++) {
         const uint8_t *const src = planner->sample + r * table->record_bytes;
-        const uint32_t size = lp_codec_record_encode(table, ops, src, n, planner->record);
+        const uint32_t size = coded_size(table, ops, src, n, planner->record);
         const uint32_t length = (size + table->align_bytes - 1) & ~(table->align_bytes - 1);
 
         price->payload_bytes += size == 0 ? table->record_bytes : size;

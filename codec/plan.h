@@ -20,7 +20,7 @@ struct lp_plan_params {
 #define LP_PLAN_SEGMENT_BYTES ((1ull << 30) - 65536)
 
 /* The bytes of sample that a plan looks at, at most, whatever the tensor's size. */
-#define LP_PLAN_SAMPLE_BYTES (32ull << 20)
+#define LP_PLAN_SAMPLE_BYTES (8ull << 20)
 
 /* What each codec would cost, for people and for the choice. Bytes of the sample, payload; cost is
  * what the layout is for: stored bytes when packed, sectors when slotted. */
