@@ -78,6 +78,7 @@ void lp_daemon_end(struct lp_daemon *daemon, int rc, const struct lp_error *erro
     lp_daemon_listener_close(&daemon->listener);
     lp_daemon_prefault_stop(&daemon->prefault);
     lp_daemon_wake_arena_waiters(daemon);
+    lp_daemon_wake_seal_waiters(daemon, true);
     end_conns(daemon);
     lp_daemon_check_end(daemon);
 }
@@ -106,6 +107,7 @@ void lp_daemon_pool_changed(struct lp_daemon *daemon)
 {
     struct lp_store_state state;
 
+    lp_daemon_wake_seal_waiters(daemon, false);
     lp_daemon_wake_arena_waiters(daemon);
     lp_store_get_state(daemon->store, &state);
     if (state.missing_chunks > 0)
@@ -205,6 +207,7 @@ static void daemon_init(struct lp_daemon *daemon, const struct lp_config *config
     daemon->listener.fd = -1;
     lp_list_init(&daemon->conns);
     lp_list_init(&daemon->arena_waiters);
+    lp_list_init(&daemon->seal_waiters);
     lp_daemon_jobs_init(&daemon->jobs, &daemon->loop);
     lp_daemon_upkeep_init(&daemon->upkeep, daemon);
 }

@@ -53,6 +53,7 @@ struct lp_daemon {
     uint32_t n_conns;
     uint64_t last_owner;
     struct lp_list arena_waiters; /* method_pool.c */
+    struct lp_list seal_waiters;  /* method_seal.c */
     struct lp_daemon_stats stats;
     uv_signal_t sigterm, sigint;
     struct lp_deadline end_soon;
@@ -78,5 +79,9 @@ void lp_daemon_pool_changed(struct lp_daemon *daemon);
 /* Serve those who wait for an arena, in the order of asking; when ending, refuse them. Is in
  * method_pool.c. */
 void lp_daemon_wake_arena_waiters(struct lp_daemon *daemon);
+
+/* Begin the seals that wait for room; in_vain: no room will come, so that they learn it. Is in
+ * method_seal.c. */
+void lp_daemon_wake_seal_waiters(struct lp_daemon *daemon, bool in_vain);
 
 #endif

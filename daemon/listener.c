@@ -429,6 +429,8 @@ static void on_closed(uv_handle_t *handle)
 
 void lp_daemon_listener_close(struct lp_listener *listener)
 {
+    if (listener->fd < 0)
+        return;
     lp_daemon_deadline_clear(&listener->retry);
     remove_file(listener);
     listener->ino = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* docs/PROTOCOL.md, "object.seal": begun on the loop thread, copied and checked by a worker, ended
- * on the loop thread.
+ * on the loop thread. It waits to begin while the room that it needs may still come from chunks
+ * that are being replaced.
  *
  * One struct sealing per request, from the handler to on_done. The request may go before: at its
  * deadline, or with its connection. Its objects are then aborted, which the worker notices. */
@@ -20,7 +21,6 @@
 #define SEAL_ITEM_BYTES 2816u
 
 struct seal_item {
-    uint64_t oid;
     struct lp_store_seal *ticket; /* NULL: begin failed, or there was no room */
     uint64_t bytes;               /* of all parts */
     uint32_t n_adopted, n_copied; /* parts */
@@ -29,6 +29,8 @@ struct seal_item {
 };
 
 struct sealing {
+    struct lp_list link; /* in daemon->seal_waiters until it is started */
+    bool started;        /* job is at work; the items' fields count */
     struct lp_job job;
     struct lp_daemon *daemon;
     struct lp_request *request; /* NULL: answered or gone */
@@ -106,17 +108,25 @@ static void on_sealed(struct lp_job *job)
     lp_daemon_check_end(daemon);
 }
 
+static void abort_items(struct sealing *sealing, const json_t *list)
+{
+    for (size_t i = 0; i < sealing->n_items; i++)
+        (void)lp_store_abort(sealing->daemon->store, sealing->owner,
+                             lp_daemon_param_uint(json_array_get(list, i), "oid", 0), NULL);
+}
+
 /* The deadline has passed, or the connection ends: the objects end, and the worker soon. */
 static int abandon_sealing(struct lp_request *request, struct lp_error *err)
 {
     struct sealing *sealing = request->user;
 
+    abort_items(sealing, json_object_get(request->params, "items"));
     sealing->request = NULL;
-    lp_daemon_job_cancel(&sealing->job);
-    for (size_t i = 0; i < sealing->n_items; i++) {
-        if (sealing->item[i].ticket != NULL)
-            (void)lp_store_abort(sealing->daemon->store, sealing->owner, sealing->item[i].oid,
-                                 NULL);
+    if (sealing->started) {
+        lp_daemon_job_cancel(&sealing->job);
+    } else {
+        lp_list_remove(&sealing->link);
+        lp_mem_free(sealing);
     }
     return lp_error_set(err, LP_ETIMEDOUT, "not sealed within deadline_ms; all items are aborted");
 }
@@ -149,16 +159,16 @@ static int begin_item(struct sealing *sealing, struct seal_item *item, const jso
     struct lp_store *store = sealing->daemon->store;
     const json_t *list = json_object_get(params, "parts");
     const uint32_t n_parts = (uint32_t)json_array_size(list);
+    const uint64_t oid = lp_daemon_param_uint(params, "oid", 0);
 
-    item->oid = lp_daemon_param_uint(params, "oid", 0);
     struct lp_store_part *parts = lp_mem_alloc_array(n_parts, sizeof(*parts));
     int rc = parts != NULL ? read_parts(list, parts, item, &item->err)
                            : lp_error_set(&item->err, LP_ENOMEM, "no memory for the parts");
     if (rc == 0)
-        rc = lp_store_seal_begin(store, sealing->owner, item->oid, parts, n_parts, &item->ticket,
+        rc = lp_store_seal_begin(store, sealing->owner, oid, parts, n_parts, &item->ticket,
                                  &item->err);
     else
-        (void)lp_store_abort(store, sealing->owner, item->oid, NULL);
+        (void)lp_store_abort(store, sealing->owner, oid, NULL);
     lp_mem_free(parts);
     return rc;
 }
@@ -187,13 +197,65 @@ static uint64_t total_bytes(const struct sealing *sealing)
     return total;
 }
 
+static void start(struct sealing *sealing)
+{
+    struct lp_daemon *daemon = sealing->daemon;
+    const json_t *list = json_object_get(sealing->request->params, "items");
+
+    sealing->started = true;
+    begin_items(sealing, list, (size_t)lp_conf_number(daemon->config, LP_CONF_CONTROL_MAX_MESSAGE));
+    lp_daemon_jobs_start(&daemon->jobs, &sealing->job, "object.seal", total_bytes(sealing),
+                         run_tickets, on_sealed);
+}
+
+/* --- Waiting for chunks that are being replaced --- */
+
+/* Bytes that copies of all parts will take, at most. */
+static uint64_t bytes_to_copy(const struct sealing *sealing)
+{
+    const json_t *list = json_object_get(sealing->request->params, "items");
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *parts = json_object_get(json_array_get(list, i), "parts");
+        for (size_t j = 0; j < json_array_size(parts); j++) {
+            const json_t *part = json_array_get(parts, j);
+            const uint64_t bytes = lp_daemon_param_uint(part, "bytes", 0);
+            if (!lp_daemon_param_bool(part, "adopt") &&
+                !lp_add_u64(total, bytes + LP_SHM_EXTENT_ALIGN, &total))
+                return UINT64_MAX;
+        }
+    }
+    return total;
+}
+
+/* Chunks that arenas used up are being made anew, and without them there may be too little room:
+ * what fits into one free range fits anyway. */
+static bool must_wait(const struct sealing *sealing)
+{
+    struct lp_store_state state;
+
+    lp_store_get_state(sealing->daemon->store, &state);
+    return state.missing_chunks > 0 && bytes_to_copy(sealing) > state.largest_free_bytes;
+}
+
+void lp_daemon_wake_seal_waiters(struct lp_daemon *daemon, bool in_vain)
+{
+    while (!lp_list_empty(&daemon->seal_waiters)) {
+        struct sealing *sealing = LP_CONTAINER_OF(daemon->seal_waiters.next, struct sealing, link);
+        if (!in_vain && !daemon->ending && must_wait(sealing))
+            return;
+        lp_list_remove(&sealing->link);
+        start(sealing);
+    }
+}
+
 int lp_daemon_method_object_seal(struct lp_request *request, json_t **ret_result,
                                  struct lp_error *err)
 {
     struct lp_daemon *daemon = request->conn->daemon;
-    const json_t *list = json_object_get(request->params, "items");
     const uint64_t wait_ms = lp_daemon_param_uint(request->params, "deadline_ms", SEAL_WAIT_MS);
-    const size_t n_items = json_array_size(list);
+    const size_t n_items = json_array_size(json_object_get(request->params, "items"));
 
     (void)ret_result;
     if (wait_ms > SEAL_WAIT_MS_MAX)
@@ -206,9 +268,13 @@ int lp_daemon_method_object_seal(struct lp_request *request, json_t **ret_result
     sealing->request = request;
     sealing->owner = request->conn->owner;
     sealing->n_items = n_items;
-    begin_items(sealing, list, (size_t)lp_conf_number(daemon->config, LP_CONF_CONTROL_MAX_MESSAGE));
+    lp_list_init(&sealing->link);
     lp_daemon_request_wait(request, wait_ms, abandon_sealing, sealing);
-    lp_daemon_jobs_start(&daemon->jobs, &sealing->job, "object.seal", total_bytes(sealing),
-                         run_tickets, on_sealed);
+    if (!must_wait(sealing)) {
+        start(sealing);
+        return LP_REQUEST_WAITS;
+    }
+    lp_list_append(&daemon->seal_waiters, &sealing->link);
+    lp_daemon_upkeep_replenish(&daemon->upkeep);
     return LP_REQUEST_WAITS;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/objects.h"
 
+#include "base/bytes.h"
 #include "codec/shape.h"
 #include "proto/message.h"
 
@@ -65,6 +66,13 @@ void lp_daemon_items_init(struct lp_items *items, size_t n_items, size_t line_by
     items->to_come = n_items;
 }
 
+/* One of those to come is being put. */
+static void begin_item(struct lp_items *items)
+{
+    if (items->to_come > 0)
+        items->to_come--;
+}
+
 size_t lp_daemon_items_room(const struct lp_items *items)
 {
     const size_t kept = items->to_come * ITEMS_ERROR_BYTES;
@@ -72,42 +80,55 @@ size_t lp_daemon_items_room(const struct lp_items *items)
     return items->left > kept ? items->left - kept : 0;
 }
 
-/* Put without asking for room. */
-static bool append_take(struct lp_items *items, json_t *item, size_t bytes)
+static size_t bytes_of(const json_t *item)
 {
-    items->left -= bytes < items->left ? bytes : items->left;
-    if (items->list == NULL || json_array_append_new(items->list, item) != 0) {
+    return json_dumpb(item, NULL, 0, JSON_COMPACT) + 1;
+}
+
+/* Put without asking for room; item NULL: there was no memory for it. */
+static void append_take(struct lp_items *items, json_t *item)
+{
+    const size_t bytes = item != NULL ? bytes_of(item) : 0;
+
+    items->left -= LP_MIN(bytes, items->left);
+    if (items->list != NULL && json_array_append_new(items->list, item) != 0) {
         json_decref(items->list);
         items->list = NULL;
-        return false;
+    } else if (items->list == NULL) {
+        json_decref(item);
     }
-    return true;
+}
+
+static json_t *error_item(int code, const char *text)
+{
+    struct lp_error err = LP_ERROR_INIT;
+
+    (void)lp_error_set(&err, code, "%s", text);
+    return json_pack("{s:o}", "error", lp_proto_error_json(&err));
 }
 
 bool lp_daemon_items_put_take(struct lp_items *items, json_t *item)
 {
-    struct lp_error err = LP_ERROR_INIT;
-
-    if (item == NULL)
-        return append_take(items, NULL, 0);
-    const size_t bytes = json_dumpb(item, NULL, 0, JSON_COMPACT) + 1;
-    if (items->to_come > 0)
-        items->to_come--;
-    if (bytes <= lp_daemon_items_room(items))
-        return append_take(items, item, bytes);
-    json_decref(item);
-    (void)lp_error_set(&err, LP_ESIZE, "no room left in this answer; ask for it again");
-    lp_daemon_items_put_error(items, &err);
-    return false;
+    begin_item(items);
+    if (item != NULL && bytes_of(item) > lp_daemon_items_room(items)) {
+        json_decref(item);
+        append_take(items, error_item(LP_ESIZE, "no room left in this answer; ask for it again"));
+        return false;
+    }
+    append_take(items, item);
+    return items->list != NULL;
 }
 
 void lp_daemon_items_put_error(struct lp_items *items, const struct lp_error *error)
 {
-    json_t *item = json_pack("{s:o}", "error", lp_proto_error_json(error));
+    json_t *item = error_item(error->code, error->text);
 
-    if (items->to_come > 0)
-        items->to_come--;
-    (void)append_take(items, item, item != NULL ? json_dumpb(item, NULL, 0, JSON_COMPACT) + 1 : 0);
+    begin_item(items);
+    if (item != NULL && bytes_of(item) > lp_daemon_items_room(items)) {
+        json_decref(item);
+        item = error_item(error->code, lp_error_text(error->code));
+    }
+    append_take(items, item);
 }
 
 json_t *lp_daemon_items_result_take(struct lp_items *items)

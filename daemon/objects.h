@@ -31,7 +31,7 @@ size_t lp_daemon_items_room(const struct lp_items *items);
  * code LP_ESIZE stands in its place; or there was no memory, and list is NULL from now on. */
 bool lp_daemon_items_put_take(struct lp_items *items, json_t *item);
 
-/* Put {"error": ...} at the end. */
+/* Put {"error": ...} at the end; without its details where they have no room. */
 void lp_daemon_items_put_error(struct lp_items *items, const struct lp_error *error);
 
 /* {"items": list}; returns new or NULL. items is finished. */

@@ -29,6 +29,8 @@ static void on_replenished(struct lp_job *job)
     if (upkeep->rc < 0)
         LP_LOG_WARN("pool", "a used arena could not be replaced: %s", upkeep->err.text);
     /* After a failure the next change tries again, not this one. */
+    if (upkeep->rc < 0)
+        lp_daemon_wake_seal_waiters(daemon, true);
     if (again || upkeep->rc >= 0)
         lp_daemon_pool_changed(daemon);
     else

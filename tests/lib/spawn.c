@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -28,6 +29,8 @@ static _Noreturn void exec_daemon(const char *const *first, const char *const *s
     char *argv[SPAWN_ARGUMENTS_MAX];
     size_t n = 0;
 
+    /* A test that fails leaves no daemon behind. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     argv[n++] = (char *)(uintptr_t)LP_TEST_DAEMON;
     for (; first != NULL && *first != NULL && n < SPAWN_ARGUMENTS_MAX - 1; first++)
         argv[n++] = (char *)(uintptr_t)*first;
@@ -69,32 +72,72 @@ static void sleep_ms(int ms)
     (void)poll(NULL, 0, ms);
 }
 
-void spawn_start(struct spawn *daemon, const char *const *flags)
+static void await_listening(const struct spawn *daemon)
 {
-    char socket_flag[128];
-    const char *const base[] = {
-        socket_flag,        "--pool-size=64MiB", "--pool-chunk=8MiB",         "--pool-reserve=0",
-        "--control-group=", "--log-level=info",  "--pool-prefault-threads=2", NULL};
-
-    tmpdir_init(&daemon->dir);
-    (void)tmpdir_join(&daemon->dir, "s", daemon->socket, sizeof(daemon->socket));
-    (void)snprintf(socket_flag, sizeof(socket_flag), "--control-socket=%s", daemon->socket);
-    daemon->pid = fork();
-    CHECK(daemon->pid >= 0, "fork: %s", strerror(errno));
-    if (daemon->pid == 0)
-        exec_daemon(base, flags);
     for (int waited = 0; waited < SPAWN_WAIT_MS; waited += 5) {
+        int status;
         int fd = try_connect(daemon->socket);
         if (fd >= 0) {
             lp_sys_close(&fd);
             return;
         }
-        int status;
         CHECK(waitpid(daemon->pid, &status, WNOHANG) == 0, "the daemon ended with %d",
               status_code(status));
         sleep_ms(5);
     }
     CHECK(false, "the daemon does not listen");
+}
+
+/* In a folder that is there. */
+static void start(struct spawn *daemon, const char *const *flags)
+{
+    char socket_flag[128];
+    const char *const base[] = {socket_flag,
+                                "--pool-size=64MiB",
+                                "--pool-chunk=8MiB",
+                                "--pool-reserve=0",
+                                "--control-group=",
+                                "--pool-prefault-threads=2",
+                                NULL};
+
+    (void)snprintf(socket_flag, sizeof(socket_flag), "--control-socket=%s", daemon->socket);
+    daemon->pid = fork();
+    CHECK(daemon->pid >= 0, "fork: %s", strerror(errno));
+    if (daemon->pid == 0)
+        exec_daemon(base, flags);
+    await_listening(daemon);
+}
+
+void spawn_start(struct spawn *daemon, const char *const *flags)
+{
+    tmpdir_init(&daemon->dir);
+    (void)tmpdir_join(&daemon->dir, "s", daemon->socket, sizeof(daemon->socket));
+    start(daemon, flags);
+}
+
+void spawn_restart(struct spawn *daemon)
+{
+    start(daemon, NULL);
+}
+
+void spawn_inherit(struct spawn *daemon, int listening, const char *notify_path)
+{
+    static const char *const flags[] = {"--pool-size=64MiB", "--pool-reserve=0", NULL};
+    char pid_text[16];
+
+    daemon->pid = fork();
+    CHECK(daemon->pid >= 0, "fork: %s", strerror(errno));
+    if (daemon->pid > 0)
+        return;
+    (void)snprintf(pid_text, sizeof(pid_text), "%d", (int)getpid());
+    (void)setenv("LISTEN_PID", pid_text, 1);
+    (void)setenv("LISTEN_FDS", "1", 1);
+    (void)setenv("NOTIFY_SOCKET", notify_path, 1);
+    if (listening == 3)
+        (void)fcntl(3, F_SETFD, 0);
+    else
+        (void)dup2(listening, 3);
+    exec_daemon(flags, NULL);
 }
 
 int spawn_run(const char *const *arguments, char *output, size_t room)

@@ -38,6 +38,13 @@ struct spawn {
  * itself: none) behind, which count. Returns when it accepts. */
 void spawn_start(struct spawn *daemon, const char *const *flags);
 
+/* Start another in the folder of one that was killed, as spawn_start() without flags does. */
+void spawn_restart(struct spawn *daemon);
+
+/* Start one that inherits the listening socket, as from systemd, and notifies the socket at that
+ * path. dir and socket are the caller's; returns at once. */
+void spawn_inherit(struct spawn *daemon, int listening, const char *notify_path);
+
 /* Run lanepackd with just these arguments until it ends by itself; its standard error goes into
  * output (at most room - 1 bytes and a zero). Returns its exit code, or -signal. */
 int spawn_run(const char *const *arguments, char *output, size_t room);
