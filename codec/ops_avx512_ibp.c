@@ -12,6 +12,11 @@
 /* Positions are checked after so many: their windows end within the slack. */
 #define UNITS_UNCHECKED 4u
 
+/* Long records are mostly read in order, so what lies this far ahead is wanted even past the end.
+ */
+#define AHEAD_BYTES 512u
+#define AHEAD_RECORD_BYTES_MIN 2048u
+
 /* Masks or values of the units from word j on, zero where words are not packed. */
 static LP_ALWAYS_INLINE __m512i load_units(const uint64_t *words, uint32_t participation,
                                            const uint32_t s)
@@ -91,6 +96,7 @@ static LP_ALWAYS_INLINE int decode_words(const struct lp_ibp *ibp, const uint8_t
 {
     const uint32_t step = UNITS * 8 / s, head = lp_ibp_head_bytes(n_words, s);
     const uint8_t *const string = src + head;
+    const bool ahead = src_bytes >= AHEAD_RECORD_BYTES_MIN;
     struct units units[2];
     uint64_t pos = 0, end;
     uint32_t j = 0;
@@ -104,6 +110,10 @@ static LP_ALWAYS_INLINE int decode_words(const struct lp_ibp *ibp, const uint8_t
         /* A step ahead: what vectors store is loaded word by word only when it has settled. */
         if (j + 2 * step <= n_words)
             select_units(ibp, src, j + step, &units[(j / step + 1) % 2], s);
+        if (ahead) {
+            __builtin_prefetch(dst + (size_t)j * s + AHEAD_BYTES, 1);
+            __builtin_prefetch(string + pos / 8 + AHEAD_BYTES);
+        }
         pos = decode_units(&units[j / step % 2], string, pos, end, dst + (size_t)j * s, s);
         if (pos > end)
             return LP_ECORRUPT;
