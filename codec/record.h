@@ -37,11 +37,12 @@ static inline int lp_codec_record_copy(const uint8_t *src, uint32_t raw_length, 
     return any == 0 ? 0 : LP_ECORRUPT;
 }
 
-/* Decode a record of n elements from its checked place. more: the record behind it comes next. 0,
- * or LP_ECORRUPT. */
+/* Decode a record of n elements from its checked place. ahead: what comes next, or NULL. 0, or
+ * LP_ECORRUPT. */
 static inline int lp_codec_record_decode(const struct lp_table *table,
                                          const struct lp_codec_ops *ops, const uint8_t *src,
-                                         uint32_t stored_bytes, void *dst, uint32_t n, bool more)
+                                         uint32_t stored_bytes, void *dst, uint32_t n,
+                                         const void *ahead)
 {
     const uint32_t raw_length = lp_codec_raw_length(table, n);
     const uint32_t bytes = n * table->geometry.elem_bytes;
@@ -49,8 +50,7 @@ static inline int lp_codec_record_decode(const struct lp_table *table,
     if (stored_bytes == raw_length)
         return lp_codec_record_copy(src, raw_length, dst, bytes);
     if (table->codec == LP_CODEC_LANE)
-        return ops->lane_decode(&table->lane, src, stored_bytes, table->align_bytes, dst, n,
-                                more ? src + stored_bytes : NULL);
+        return ops->lane_decode(&table->lane, src, stored_bytes, table->align_bytes, dst, n, ahead);
     if (bytes % table->ibp.word_bytes != 0)
         return LP_ECORRUPT;
     return ops->ibp_decode(&table->ibp, src, stored_bytes, table->align_bytes, dst,

@@ -1,62 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows out of a packed table. The loops here are the row path: no system call, no allocation, no
- * lock.
- *
- * Sources are cold and random, so the time of a row is the time of its cache misses: its index
- * entry, then its record. Both are asked for several rows ahead, the record's lines as soon as the
- * index entry is there. */
+/* A packed table read record by record and run by run, and its checks; gathers are in
+ * view_gather.c. */
 #include "codec/view.h"
 
 #include "base/bytes.h"
-#include "codec/record.h"
+#include "codec/view_parts.h"
 
 #include <string.h>
 
-/* Bytes of records that may be on their way at once, and how many rows that may be; index entries
- * run INDEX_LEAD rows before the records. Tuned with bench/bench_gather. */
-#define AHEAD_BYTES 8192u
-#define AHEAD_ROWS_MAX 16u
-#define INDEX_LEAD 16u
-/* Of one record; behind these the hardware's own prefetcher has caught on. */
-#define PREFETCH_BYTES_MAX 4096u
-
-#define LINE_BYTES 64u
-
-static int corrupt_record(struct lp_error *err, uint64_t record)
+int lp_codec_view_corrupt(struct lp_error *err, uint64_t record)
 {
     return lp_error_set(err, LP_ECORRUPT, "record %llu breaks the format",
                         (unsigned long long)record);
 }
 
-/* Row numbers are signed where they come from; a negative one becomes larger than any row. */
-static inline uint64_t row_at(const void *rows, uint32_t index_bytes, uint64_t i)
+int lp_codec_view_bad_row(struct lp_error *err, const struct lp_table *table, uint64_t i,
+                          uint64_t row)
 {
-    if (index_bytes == 4)
-        return (uint64_t)(int64_t)(int32_t)lp_load_u32((const uint8_t *)rows + 4 * i);
-    return lp_load_u64((const uint8_t *)rows + 8 * i);
-}
-
-static inline void prefetch_bytes(const uint8_t *p, uint32_t n_bytes)
-{
-    const uint8_t *const end = p + LP_MIN(n_bytes, PREFETCH_BYTES_MAX);
-
-    for (p -= (uintptr_t)p % LINE_BYTES; p < end; p += LINE_BYTES)
-        __builtin_prefetch(p);
+    return lp_error_set(err, LP_ERANGE, "rows[%llu] is %lld, the table has %llu rows",
+                        (unsigned long long)i, (long long)row,
+                        (unsigned long long)table->geometry.n_rows);
 }
 
 /* more: the record behind this one comes next. */
 static int decode_record(const struct lp_view *view, const struct lp_codec_ops *ops,
                          uint64_t record, void *dst, bool more, struct lp_error *err)
 {
-    const struct lp_table *const table = view->table;
-    const uint32_t n = lp_codec_record_elements(table, record);
     struct lp_place place;
+    const uint8_t *ahead = NULL;
 
-    if (!lp_codec_place(table, view->index, record, &place) ||
-        lp_codec_record_decode(table, ops, view->segments[place.segment] + place.offset,
-                               place.stored_bytes, dst, n, more) < 0)
-        return corrupt_record(err, record);
-    return 0;
+    if (!lp_codec_place(view->table, view->index, record, &place))
+        return lp_codec_view_corrupt(err, record);
+    if (more)
+        ahead = view->segments[place.segment] + place.offset + place.stored_bytes;
+    return lp_codec_view_decode(view, ops, record, &place, dst, ahead, err);
 }
 
 int lp_codec_view_record(const struct lp_view *view, uint64_t record, void *dst,
@@ -68,113 +45,10 @@ int lp_codec_view_record(const struct lp_view *view, uint64_t record, void *dst,
     return decode_record(view, lp_codec_ops(), record, dst, false, err);
 }
 
-/* Where the source of gathered rows is, and how far ahead of the row at work things are asked for.
- */
-struct gather {
-    const struct lp_view *view;
-    const struct lp_codec_ops *ops;
-    const void *rows;
-    uint32_t index_bytes;
-    uint32_t record_lead; /* rows */
-    uint64_t n_rows;
-    const void *default_row;
-};
-
-static uint64_t first_record(const struct lp_table *table, uint64_t row)
-{
-    if (table->record_elements == table->geometry.row_elements)
-        return row;
-    return row * table->geometry.row_elements / table->record_elements;
-}
-
-static inline void prefetch_index(const struct gather *gather, uint64_t i)
-{
-    const struct lp_table *const table = gather->view->table;
-    const uint64_t row = row_at(gather->rows, gather->index_bytes, i);
-
-    if (row < table->geometry.n_rows)
-        lp_codec_index_prefetch(table, gather->view->index, first_record(table, row));
-}
-
-static inline void prefetch_record(const struct gather *gather, uint64_t i)
-{
-    const struct lp_table *const table = gather->view->table;
-    const uint64_t row = row_at(gather->rows, gather->index_bytes, i);
-    struct lp_place place;
-
-    if (row < table->geometry.n_rows &&
-        lp_codec_place(table, gather->view->index, first_record(table, row), &place))
-        prefetch_bytes(gather->view->segments[place.segment] + place.offset, place.stored_bytes);
-}
-
-/* What lies ahead of row i. */
-static inline void prefetch_ahead(const struct gather *gather, uint64_t i)
-{
-    const uint64_t record_at = i + gather->record_lead;
-
-    if (record_at + INDEX_LEAD < gather->n_rows)
-        prefetch_index(gather, record_at + INDEX_LEAD);
-    if (record_at < gather->n_rows)
-        prefetch_record(gather, record_at);
-}
-
-static void prefetch_first(struct gather *gather)
-{
-    const uint32_t record_bytes = LP_MAX(gather->view->table->record_bytes, 1);
-    const uint64_t lead = AHEAD_BYTES / record_bytes;
-
-    gather->record_lead = (uint32_t)LP_MAX(LP_MIN(lead, AHEAD_ROWS_MAX), 1);
-    for (uint64_t i = 0; i < gather->record_lead + INDEX_LEAD && i < gather->n_rows; i++)
-        prefetch_index(gather, i);
-    for (uint64_t i = 0; i < gather->record_lead && i < gather->n_rows; i++)
-        prefetch_record(gather, i);
-}
-
-static int bad_row(struct lp_error *err, const struct lp_table *table, uint64_t i, uint64_t row)
-{
-    return lp_error_set(err, LP_ERANGE, "rows[%llu] is %lld, the table has %llu rows",
-                        (unsigned long long)i, (long long)row,
-                        (unsigned long long)table->geometry.n_rows);
-}
-
-/* The stand-in for a row number that is out of range. */
-static int put_default(const struct gather *gather, uint64_t i, uint64_t row, uint8_t *dst,
-                       struct lp_error *err)
-{
-    if (gather->default_row == NULL)
-        return bad_row(err, gather->view->table, i, row);
-    memcpy(dst, gather->default_row, gather->view->table->geometry.row_bytes);
-    return 0;
-}
-
-/* A record is a row: each is decoded to where it belongs. */
-static int gather_records(struct gather *gather, uint8_t *dst, struct lp_error *err)
-{
-    const struct lp_geometry *const geometry = &gather->view->table->geometry;
-    int rc;
-
-    prefetch_first(gather);
-    for (uint64_t i = 0; i < gather->n_rows; i++, dst += geometry->row_bytes) {
-        const uint64_t row = row_at(gather->rows, gather->index_bytes, i);
-
-        prefetch_ahead(gather, i);
-        if (row < geometry->n_rows)
-            LP_TRY(rc, decode_record(gather->view, gather->ops, row, dst, false, err));
-        else
-            LP_TRY(rc, put_default(gather, i, row, dst, err));
-    }
-    return 0;
-}
-
-/* Part of a record is wanted: decoded here, and kept for the next row that needs it. */
-struct scratch {
-    uint64_t record; /* what is in bytes; UINT64_MAX: nothing */
-    uint8_t bytes[LP_FORMAT_RECORD_BYTES_MAX] __attribute__((aligned(64)));
-};
-
 /* Elements [first, first + n) of a coded table. */
-static int copy_span(const struct lp_view *view, const struct lp_codec_ops *ops, uint64_t first,
-                     uint64_t n, uint8_t *dst, struct scratch *scratch, struct lp_error *err)
+int lp_codec_view_copy_span(const struct lp_view *view, const struct lp_codec_ops *ops,
+                            uint64_t first, uint64_t n, uint8_t *dst,
+                            struct lp_view_scratch *scratch, struct lp_error *err)
 {
     const struct lp_table *const table = view->table;
     const uint32_t elem_bytes = table->geometry.elem_bytes;
@@ -190,7 +64,7 @@ static int copy_span(const struct lp_view *view, const struct lp_codec_ops *ops,
             LP_TRY(rc, decode_record(view, ops, record, dst, n > take, err));
         } else {
             if (scratch->record != record) {
-                scratch->record = UINT64_MAX;
+                scratch->record = LP_VIEW_SCRATCH_EMPTY;
                 LP_TRY(rc, decode_record(view, ops, record, scratch->bytes, n > take, err));
                 scratch->record = record;
             }
@@ -203,31 +77,8 @@ static int copy_span(const struct lp_view *view, const struct lp_codec_ops *ops,
     return 0;
 }
 
-/* Rows lie across records or share them. */
-static __attribute__((noinline)) int gather_spans(struct gather *gather, uint8_t *dst,
-                                                  struct lp_error *err)
-{
-    const struct lp_geometry *const geometry = &gather->view->table->geometry;
-    struct scratch scratch;
-    int rc;
-
-    scratch.record = UINT64_MAX;
-    prefetch_first(gather);
-    for (uint64_t i = 0; i < gather->n_rows; i++, dst += geometry->row_bytes) {
-        const uint64_t row = row_at(gather->rows, gather->index_bytes, i);
-
-        prefetch_ahead(gather, i);
-        if (row < geometry->n_rows)
-            LP_TRY(rc, copy_span(gather->view, gather->ops, row * geometry->row_elements,
-                                 geometry->row_elements, dst, &scratch, err));
-        else
-            LP_TRY(rc, put_default(gather, i, row, dst, err));
-    }
-    return 0;
-}
-
 /* Elements [first, first + n) of a raw table: contiguous within each segment. */
-static void copy_raw(const struct lp_view *view, uint64_t first, uint64_t n, uint8_t *dst)
+void lp_codec_view_copy_raw(const struct lp_view *view, uint64_t first, uint64_t n, uint8_t *dst)
 {
     const struct lp_table *const table = view->table;
     const uint32_t elem_bytes = table->geometry.elem_bytes;
@@ -245,47 +96,13 @@ static void copy_raw(const struct lp_view *view, uint64_t first, uint64_t n, uin
     }
 }
 
-static const uint8_t *raw_row(const struct lp_view *view, uint64_t row)
-{
-    const struct lp_table *const table = view->table;
-    const uint64_t first = row * table->geometry.row_elements;
-    const uint64_t per_segment = table->records_per_segment * table->record_elements;
-    const uint64_t segment = table->n_segments == 1 ? 0 : first / per_segment;
-
-    return view->segments[segment] + (first - segment * per_segment) * table->geometry.elem_bytes;
-}
-
-static int gather_raw(const struct gather *gather, uint8_t *dst, struct lp_error *err)
-{
-    const struct lp_geometry *const geometry = &gather->view->table->geometry;
-    const uint64_t lead = LP_MAX(LP_MIN(AHEAD_BYTES / geometry->row_bytes, AHEAD_ROWS_MAX), 1);
-    int rc;
-
-    for (uint64_t i = 0; i < gather->n_rows; i++, dst += geometry->row_bytes) {
-        const uint64_t row = row_at(gather->rows, gather->index_bytes, i);
-
-        if (i + lead < gather->n_rows) {
-            const uint64_t next = row_at(gather->rows, gather->index_bytes, i + lead);
-
-            if (next < geometry->n_rows)
-                prefetch_bytes(raw_row(gather->view, next),
-                               (uint32_t)LP_MIN(geometry->row_bytes, PREFETCH_BYTES_MAX));
-        }
-        if (row < geometry->n_rows)
-            copy_raw(gather->view, row * geometry->row_elements, geometry->row_elements, dst);
-        else
-            LP_TRY(rc, put_default(gather, i, row, dst, err));
-    }
-    return 0;
-}
-
 static __attribute__((noinline)) int all_elements(const struct lp_view *view, uint64_t first,
                                                   uint64_t n, uint8_t *dst, struct lp_error *err)
 {
-    struct scratch scratch;
+    struct lp_view_scratch scratch;
 
-    scratch.record = UINT64_MAX;
-    return copy_span(view, lp_codec_ops(), first, n, dst, &scratch, err);
+    scratch.record = LP_VIEW_SCRATCH_EMPTY;
+    return lp_codec_view_copy_span(view, lp_codec_ops(), first, n, dst, &scratch, err);
 }
 
 int lp_codec_view_elements(const struct lp_view *view, uint64_t first, uint64_t n, void *dst,
@@ -299,7 +116,7 @@ int lp_codec_view_elements(const struct lp_view *view, uint64_t first, uint64_t 
                             (unsigned long long)n_elements);
     if (view->table->codec != LP_CODEC_RAW)
         return all_elements(view, first, n, dst, err);
-    copy_raw(view, first, n, dst);
+    lp_codec_view_copy_raw(view, first, n, dst);
     return 0;
 }
 
@@ -323,46 +140,12 @@ int lp_codec_view_check_rows(const struct lp_view *view, const void *rows, uint3
     if (rows == NULL || default_row != NULL)
         return 0;
     for (uint64_t i = 0; i < n_rows; i++) {
-        const uint64_t row = row_at(rows, index_bytes, i);
+        const uint64_t row = lp_codec_row_at(rows, index_bytes, i);
 
         if (row >= geometry->n_rows)
-            return bad_row(err, view->table, i, row);
+            return lp_codec_view_bad_row(err, view->table, i, row);
     }
     return 0;
-}
-
-int lp_codec_view_gather_checked(const struct lp_view *view, const void *rows, uint32_t index_bytes,
-                                 uint64_t n_rows, void *dst, const void *default_row,
-                                 struct lp_error *err)
-{
-    const struct lp_table *const table = view->table;
-    struct gather gather = {.view = view,
-                            .ops = lp_codec_ops(),
-                            .rows = rows,
-                            .index_bytes = index_bytes,
-                            .n_rows = n_rows,
-                            .default_row = default_row};
-
-    if (table->geometry.row_bytes == 0)
-        return 0;
-    if (rows == NULL)
-        return lp_codec_view_elements(view, 0, table->geometry.n_elements, dst, err);
-    if (table->codec == LP_CODEC_RAW)
-        return gather_raw(&gather, dst, err);
-    if (table->record_elements == table->geometry.row_elements)
-        return gather_records(&gather, dst, err);
-    return gather_spans(&gather, dst, err);
-}
-
-int lp_codec_view_gather(const struct lp_view *view, const void *rows, uint32_t index_bytes,
-                         uint64_t n_rows, void *dst, uint64_t dst_bytes, const void *default_row,
-                         struct lp_error *err)
-{
-    int rc;
-
-    LP_TRY(rc,
-           lp_codec_view_check_rows(view, rows, index_bytes, n_rows, dst_bytes, default_row, err));
-    return lp_codec_view_gather_checked(view, rows, index_bytes, n_rows, dst, default_row, err);
 }
 
 /* Hash the stored bytes of one block of records; decode them too where scratch is given. */
@@ -379,13 +162,13 @@ static int verify_block(const struct lp_view *view, uint64_t first, uint64_t end
         struct lp_place place;
 
         if (!lp_codec_place(table, view->index, record, &place))
-            return corrupt_record(err, record);
+            return lp_codec_view_corrupt(err, record);
         src = view->segments[place.segment] + place.offset;
         lp_codec_hasher_update(&hasher, src, place.stored_bytes);
         if (scratch != NULL &&
             lp_codec_record_decode(table, ops, src, place.stored_bytes, scratch,
-                                   lp_codec_record_elements(table, record), false) < 0)
-            return corrupt_record(err, record);
+                                   lp_codec_record_elements(table, record), NULL) < 0)
+            return lp_codec_view_corrupt(err, record);
     }
     *ret_hash = lp_codec_hasher_digest(&hasher);
     return 0;
@@ -455,7 +238,7 @@ uint64_t lp_codec_view_sectors(const struct lp_view *view, const void *rows, uin
     if (geometry->row_bytes == 0)
         return 0;
     for (uint64_t i = 0; i < n_rows; i++) {
-        const uint64_t row = rows == NULL ? i : row_at(rows, index_bytes, i);
+        const uint64_t row = rows == NULL ? i : lp_codec_row_at(rows, index_bytes, i);
 
         if (row < geometry->n_rows)
             sectors += row_sectors(view, row);
