@@ -279,47 +279,75 @@ static uint32_t put_levels(const struct lp_lane *lane, struct work *work, uint32
     return (uint32_t)size;
 }
 
-/* Four counts side by side, so that equal neighbours do not wait for each other. */
-static void count_exponents(const uint8_t *exponents, uint32_t n, uint32_t (*part)[256])
+/* Counts side by side, so that equal neighbours do not wait for each other. 16 bits are enough for
+ * COUNTED_MAX elements, and fewer bytes to clear. */
+#define PARTS 8u
+#define COUNTED_MAX 65535u
+
+struct part_counts {
+    uint16_t part[PARTS][256];
+};
+
+static void count_bytes(const uint8_t *bytes, uint32_t n, struct part_counts *counts)
 {
     uint32_t i = 0;
 
     for (; i + 8 <= n; i += 8) {
-        const uint64_t e = lp_load_u64(exponents + i);
+        const uint64_t e = lp_load_u64(bytes + i);
 
-        part[0][e & 0xff]++;
-        part[1][e >> 8 & 0xff]++;
-        part[2][e >> 16 & 0xff]++;
-        part[3][e >> 24 & 0xff]++;
-        part[0][e >> 32 & 0xff]++;
-        part[1][e >> 40 & 0xff]++;
-        part[2][e >> 48 & 0xff]++;
-        part[3][e >> 56]++;
+        counts->part[0][e & 0xff]++;
+        counts->part[1][e >> 8 & 0xff]++;
+        counts->part[2][e >> 16 & 0xff]++;
+        counts->part[3][e >> 24 & 0xff]++;
+        counts->part[4][e >> 32 & 0xff]++;
+        counts->part[5][e >> 40 & 0xff]++;
+        counts->part[6][e >> 48 & 0xff]++;
+        counts->part[7][e >> 56]++;
     }
     for (; i < n; i++)
-        part[0][exponents[i]]++;
+        counts->part[0][bytes[i]]++;
+}
+
+/* All parts of bytes [16 * i, 16 * i + 16). */
+static LP_ALWAYS_INLINE __m512i sum_parts(const struct part_counts *counts, uint32_t i)
+{
+    __m512i sum = _mm512_setzero_si512();
+
+    for (uint32_t p = 0; p < PARTS; p++)
+        sum = _mm512_add_epi32(sum, _mm512_cvtepu16_epi32(_mm256_loadu_si256((
+                                        const __m256i *)(const void *)(counts->part[p] + 16 * i))));
+    return sum;
+}
+
+/* Count exponents of a record; hist has room for 256. */
+static struct lp_lane_counts count_exponents(const uint8_t *exponents, uint32_t n, uint32_t limit,
+                                             uint32_t *hist)
+{
+    struct lp_lane_counts result = {hist, limit, 0, n};
+    struct part_counts counts = {0};
+
+    count_bytes(exponents, n, &counts);
+    for (uint32_t i = 0; i * 16 <= limit; i++) {
+        const __m512i sum = sum_parts(&counts, i);
+        const uint32_t used = _mm512_test_epi32_mask(sum, sum);
+
+        _mm512_storeu_si512(hist + 16 * i, sum);
+        if (used == 0)
+            continue;
+        result.low = LP_MIN(result.low, 16 * i + (uint32_t)__builtin_ctz(used));
+        result.high = 16 * i + 31 - (uint32_t)__builtin_clz(used);
+    }
+    return result;
 }
 
 /* The base for these exponents, and *ret_fits: whether the record gets below limit_bytes. */
 static uint32_t choose_base(const struct lp_lane *lane, const uint8_t *exponents, uint32_t n,
                             uint32_t limit_bytes, bool *ret_fits)
 {
-    uint32_t part[4][256] = {{0}};
-    struct lp_lane_counts counts = {part[0], 0, 0, n};
-    bool any = false;
-    uint32_t base;
+    uint32_t hist[256];
+    const struct lp_lane_counts counts = count_exponents(exponents, n, lane->exponent_mask, hist);
+    const uint32_t base = lp_codec_lane_pick_base(lane, &counts);
 
-    count_exponents(exponents, n, part);
-    for (uint32_t i = 0; i <= lane->exponent_mask; i++) {
-        part[0][i] += part[1][i] + part[2][i] + part[3][i];
-        if (part[0][i] == 0)
-            continue;
-        if (!any)
-            counts.low = i;
-        counts.high = i;
-        any = true;
-    }
-    base = lp_codec_lane_pick_base(lane, &counts);
     *ret_fits = lp_codec_lane_size(lane, &counts, base) < limit_bytes;
     return base;
 }
@@ -354,26 +382,46 @@ uint32_t lp_codec_avx512_lane_encode(const struct lp_lane *lane, const void *src
     return put_levels(lane, &work, n, base, &out);
 }
 
+/* Elements that are split before they are counted. */
+#define SPLIT_ELEMENTS 2048u
+
+/* What bytes have been counted, as exponents: dtypes with planes have counted sign, exponent and
+ * bits of the mantissa. */
+static void add_counts(const struct part_counts *counts, uint32_t exponent_bits, uint32_t *hist)
+{
+    for (uint32_t i = 0; i < 16; i++) {
+        uint32_t sums[16];
+
+        _mm512_storeu_si512(sums, sum_parts(counts, i));
+        for (uint32_t j = 0; j < 16; j++) {
+            const uint32_t byte = 16 * i + j;
+
+            hist[exponent_bits == 8 ? byte : (byte & 0x7f) >> (7 - exponent_bits)] += sums[j];
+        }
+    }
+}
+
 void lp_codec_avx512_exponent_histogram(uint32_t dtype, const void *src, uint64_t n, uint32_t *hist)
 {
     const struct lp_dtype_info *const info = lp_codec_dtype_info(dtype);
-    uint8_t other[3 * 2048 + LP_AVX512_BLOCK], upper[2048 + LP_AVX512_BLOCK];
-    uint32_t part[4][256] = {{0}};
+    uint8_t other[3 * SPLIT_ELEMENTS + LP_AVX512_BLOCK], upper[SPLIT_ELEMENTS + LP_AVX512_BLOCK];
     const uint8_t *elements = src;
 
     if (info->exponent_bits > 8) {
         lp_codec_scalar_exponent_histogram(dtype, src, n, hist);
         return;
     }
-    for (uint32_t n_now; n > 0; n -= n_now, elements += (size_t)n_now * info->bytes) {
-        n_now = (uint32_t)LP_MIN(n, 2048);
-        split(dtype, elements, n_now, other, upper);
-        count_exponents(upper, n_now, part);
-    }
-    for (uint32_t i = 0; i < 256; i++) {
-        /* Dtypes with planes have counted upper bytes: sign, exponent, mantissa. */
-        const uint32_t e = info->exponent_bits == 8 ? i : (i & 0x7f) >> (7 - info->exponent_bits);
+    while (n > 0) {
+        const uint64_t n_counted = LP_MIN(n, COUNTED_MAX / SPLIT_ELEMENTS * SPLIT_ELEMENTS);
+        struct part_counts counts = {0};
+        uint32_t n_now;
 
-        hist[e] += part[0][i] + part[1][i] + part[2][i] + part[3][i];
+        for (uint64_t i = 0; i < n_counted; i += n_now, elements += (size_t)n_now * info->bytes) {
+            n_now = (uint32_t)LP_MIN(n_counted - i, SPLIT_ELEMENTS);
+            split(dtype, elements, n_now, other, upper);
+            count_bytes(upper, n_now, &counts);
+        }
+        add_counts(&counts, info->exponent_bits, hist);
+        n -= n_counted;
     }
 }
