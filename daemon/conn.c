@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CONN_READ_BYTES 65536u /* at least free before a read, up to the limit of a line */
+#define CONN_READ_BYTES 4096u  /* at least free before a read, up to the limit of a line */
 #define CONN_KEEP_BYTES 65536u /* a larger buffer does not outlive the line that needed it */
 
 static void check(struct lp_conn *conn);

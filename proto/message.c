@@ -241,7 +241,8 @@ static int line_text(struct line *line, const char *text)
 
 static int line_json(struct line *line, const json_t *value)
 {
-    return json_dump_callback(value, line_append, line, JSON_COMPACT | JSON_ENCODE_ANY);
+    return json_dump_callback(value, line_append, line,
+                              JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
 }
 
 static int line_end(struct line *line, int failed, char **ret_line, size_t *ret_bytes,

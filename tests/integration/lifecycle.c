@@ -45,11 +45,12 @@ static _Noreturn void put_until(const struct spawn *daemon, int step)
         wire_arena_open(&wire, &arena);
     if (step >= 3) {
         const uint64_t oid = wire_create(&wire, "killed too", &table.packed, NULL);
-        json_t *parts = wire_lay(&arena, &table.packed, step == 5);
+        json_t *params = wire_seal_params(oid, wire_lay(&arena, &table.packed, step == 5));
         if (step == 5)
             wire_arena_unmap(&arena);
-        if (step >= 4)
-            (void)wire_request(&wire, "object.seal", wire_seal_params(oid, parts));
+        if (step == 4 || step == 5)
+            (void)wire_request(&wire, "object.seal", json_incref(params));
+        json_decref(params);
     }
     if (step == 6)
         json_decref(wire_call(&wire, "object.open", wire_names("kept")));
