@@ -80,22 +80,27 @@ size_t lp_daemon_items_room(const struct lp_items *items)
     return items->left > kept ? items->left - kept : 0;
 }
 
+/* With its comma; 0: item is NULL, or there was no memory to find out. */
 static size_t bytes_of(const json_t *item)
 {
-    return json_dumpb(item, NULL, 0, JSON_COMPACT) + 1;
+    const size_t bytes = item != NULL ? json_dumpb(item, NULL, 0, JSON_COMPACT) : 0;
+
+    return bytes > 0 ? bytes + 1 : 0;
 }
 
-/* Put without asking for room; item NULL: there was no memory for it. */
+/* Put without asking for room; the list goes when there is no memory for it. */
 static void append_take(struct lp_items *items, json_t *item)
 {
-    const size_t bytes = item != NULL ? bytes_of(item) : 0;
+    const size_t bytes = bytes_of(item);
 
     items->left -= LP_MIN(bytes, items->left);
-    if (items->list != NULL && json_array_append_new(items->list, item) != 0) {
+    if (bytes == 0 || items->list == NULL) {
+        json_decref(item);
         json_decref(items->list);
         items->list = NULL;
-    } else if (items->list == NULL) {
-        json_decref(item);
+    } else if (json_array_append_new(items->list, item) != 0) {
+        json_decref(items->list);
+        items->list = NULL;
     }
 }
 
@@ -110,7 +115,7 @@ static json_t *error_item(int code, const char *text)
 bool lp_daemon_items_put_take(struct lp_items *items, json_t *item)
 {
     begin_item(items);
-    if (item != NULL && bytes_of(item) > lp_daemon_items_room(items)) {
+    if (bytes_of(item) > lp_daemon_items_room(items)) {
         json_decref(item);
         append_take(items, error_item(LP_ESIZE, "no room left in this answer; ask for it again"));
         return false;
@@ -124,7 +129,7 @@ void lp_daemon_items_put_error(struct lp_items *items, const struct lp_error *er
     json_t *item = error_item(error->code, error->text);
 
     begin_item(items);
-    if (item != NULL && bytes_of(item) > lp_daemon_items_room(items)) {
+    if (bytes_of(item) > lp_daemon_items_room(items)) {
         json_decref(item);
         item = error_item(error->code, lp_error_text(error->code));
     }
