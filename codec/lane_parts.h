@@ -56,6 +56,30 @@ static inline bool lp_lane_raw_in_range(const struct lp_lane *lane, const uint8_
     return all <= lane->exponent_mask;
 }
 
+/* What must hold at the end of a record whose bit string ends with bit, with n_raw raw exponents
+ * behind it: it fills src_bytes exactly, with zeros as padding, and exponents are in range. */
+static inline bool lp_lane_end_is_right(const struct lp_lane *lane, const uint8_t *src,
+                                        uint32_t src_bytes, uint32_t align_bytes, uint32_t base,
+                                        uint64_t bit, uint32_t n_raw)
+{
+    const uint32_t raw_byte = (uint32_t)((bit + 7) / 8);
+    const uint64_t used_bytes = raw_byte + (uint64_t)n_raw * lane->escape_bytes;
+
+    return used_bytes <= src_bytes && lp_round_up_u64(used_bytes, align_bytes) == src_bytes &&
+           base <= lane->exponent_mask &&
+           lp_lane_padding_is_zero(src, bit, (uint32_t)used_bytes, src_bytes) &&
+           lp_lane_raw_in_range(lane, src + raw_byte, n_raw);
+}
+
+/* The record's base, where its head is known to be there. */
+static inline uint32_t lp_lane_base(const struct lp_lane *lane, const uint8_t *src,
+                                    uint32_t head_bytes)
+{
+    return lane->base_bytes == 0
+               ? 0
+               : lp_lane_load_exponent(src + head_bytes - lane->base_bytes, lane->base_bytes);
+}
+
 /* False: the record does not fill src_bytes exactly, or breaks another rule. Each part is known to
  * lie within src_bytes before it is read. */
 static inline __attribute__((always_inline)) bool
@@ -65,13 +89,10 @@ lp_lane_find_parts(const struct lp_lane *lane, const uint8_t *src, uint32_t src_
 {
     const uint32_t head_bytes = lp_lane_head_bytes(lane, n);
     uint64_t bit = (uint64_t)head_bytes * 8;
-    uint64_t used_bytes;
 
     if (head_bytes > src_bytes)
         return false;
-    parts->base = 0;
-    if (lane->base_bytes != 0)
-        parts->base = lp_lane_load_exponent(src + head_bytes - lane->base_bytes, lane->base_bytes);
+    parts->base = lp_lane_base(lane, src, head_bytes);
     parts->planes_bit = bit;
     bit += (uint64_t)lane->plane_bits * n;
     parts->count[0] = n;
@@ -84,11 +105,8 @@ lp_lane_find_parts(const struct lp_lane *lane, const uint8_t *src, uint32_t src_
             count_zeros(src, parts->level_bit[k], lane->widths[k], parts->count[k]);
     }
     parts->raw_byte = (uint32_t)((bit + 7) / 8);
-    used_bytes = parts->raw_byte + (uint64_t)parts->count[lane->n_levels] * lane->escape_bytes;
-    return used_bytes <= src_bytes && lp_round_up_u64(used_bytes, align_bytes) == src_bytes &&
-           parts->base <= lane->exponent_mask &&
-           lp_lane_padding_is_zero(src, bit, (uint32_t)used_bytes, src_bytes) &&
-           lp_lane_raw_in_range(lane, src + parts->raw_byte, parts->count[lane->n_levels]);
+    return lp_lane_end_is_right(lane, src, src_bytes, align_bytes, parts->base, bit,
+                                parts->count[lane->n_levels]);
 }
 
 #endif

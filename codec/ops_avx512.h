@@ -32,6 +32,16 @@ static LP_ALWAYS_INLINE uint64_t lp_avx512_load_bits(const uint8_t *src, uint64_
 
 int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
                                 uint32_t align_bytes, void *dst, uint32_t n, const void *ahead);
+
+/* The same for LP_AVX512_SHORT_MIN to LP_AVX512_SHORT_MAX elements, without a step through memory.
+ * LP_AVX512_NOT_SHORT: more than one block is left behind the first level. */
+#define LP_AVX512_SHORT_MIN 64u
+#define LP_AVX512_SHORT_MAX 128u
+#define LP_AVX512_NOT_SHORT 1
+int lp_codec_avx512_lane_decode_short(const struct lp_lane *lane, const uint8_t *src,
+                                      uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
+                                      uint32_t n);
+
 uint32_t lp_codec_avx512_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n,
                                      void *dst, uint32_t limit_bytes);
 int lp_codec_avx512_ibp_decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,

@@ -5,7 +5,7 @@
  * and VPEXPANDB puts the next level's exponents, which are already there as bytes, where the codes
  * are zero. No step depends on the one before by more than a pointer, and levels that few elements
  * reach cost little. A last step joins exponents and other bits. */
-#include "codec/ops_avx512.h"
+#include "codec/ops_avx512_join.h"
 
 #define LINE_BYTES 64u
 #define AHEAD_ELEMENTS_MIN 1024u
@@ -133,21 +133,10 @@ static LP_ALWAYS_INLINE void decode_level_of(const struct level *level, const ui
     }
 }
 
-/* The exponents of the 8 codes of a level in every 128-bit lane. */
-static __m512i level_exponents(const struct lp_lane *lane, uint32_t k, uint32_t base)
-{
-    const __m128i ranks = _mm_loadu_si128(
-        (const __m128i *)(const void *)(lane->rank_at + (k << LP_LANE_LEVEL_SHIFT)));
-    const __m128i exponents = _mm_and_si128(_mm_add_epi16(ranks, _mm_set1_epi16((short)base)),
-                                            _mm_set1_epi16((short)lane->exponent_mask));
-
-    return _mm512_broadcast_i32x4(_mm_packus_epi16(exponents, exponents));
-}
-
 static void decode_level(const struct lp_lane *lane, uint32_t k, uint32_t base,
                          const struct level *level, uint8_t *dst)
 {
-    const __m512i exponents = level_exponents(lane, k, base);
+    const __m512i exponents = lp_avx512_level_exponents(lane, k, base);
 
     switch (lane->widths[k]) {
     case 1:
@@ -161,153 +150,57 @@ static void decode_level(const struct lp_lane *lane, uint32_t k, uint32_t base,
     }
 }
 
-/* Sign and 7 bits of mantissa, one byte each, and exponents to words of 16 bits: a bf16, or the
- * upper half of an f32. */
-static LP_ALWAYS_INLINE __m512i join_upper(const uint8_t *other, const uint8_t *exponent)
-{
-    const __m512i o =
-        _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)other));
-    const __m512i e =
-        _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)exponent));
-    const __m512i mantissa_exponent =
-        _mm512_ternarylogic_epi32(_mm512_slli_epi16(e, 7), o, _mm512_set1_epi16(0x7f), 0xf8);
-
-    return _mm512_ternarylogic_epi32(mantissa_exponent, _mm512_slli_epi16(o, 8),
-                                     _mm512_set1_epi16((short)0x8000), 0xf8);
-}
-
-static LP_ALWAYS_INLINE void join_bf16(const uint8_t *src, uint32_t i, const uint8_t *exponents,
-                                       uint8_t *dst)
-{
-    _mm512_storeu_si512(dst, join_upper(src + i, exponents + i));
-    _mm512_storeu_si512(dst + 64, join_upper(src + i + 32, exponents + i + 32));
-}
-
-/* 32 f32 from their halves. */
-static LP_ALWAYS_INLINE void store_f32(uint8_t *dst, __m512i lower, __m512i upper)
-{
-    const __m512i first =
-        _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6,
-                         37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
-    const __m512i second = _mm512_add_epi16(first, _mm512_set1_epi16(16));
-
-    _mm512_storeu_si512(dst, _mm512_permutex2var_epi16(lower, first, upper));
-    _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi16(lower, second, upper));
-}
-
-static LP_ALWAYS_INLINE void join_f32(const uint8_t *src, uint32_t n, uint32_t i,
-                                      const uint8_t *exponents, uint8_t *dst)
-{
-    const uint8_t *const lower = src + 2 * (size_t)i, *const upper = src + 2 * (size_t)n + i;
-
-    store_f32(dst, _mm512_loadu_si512(lower), join_upper(upper, exponents + i));
-    store_f32(dst + 128, _mm512_loadu_si512(lower + 64),
-              join_upper(upper + 32, exponents + i + 32));
-}
-
-/* Sign, exponent and the first mantissa_planes bits of the mantissa as bytes; planes of n bits
- * begin at bit. */
-static LP_ALWAYS_INLINE __m512i join_planes(const uint8_t *src, uint64_t bit, uint32_t n,
-                                            uint32_t i, const uint32_t mantissa_planes,
-                                            const uint8_t *exponents)
-{
-    /* Exponents have at most 5 bits here, so none leaves its byte. */
-    __m512i v = _mm512_slli_epi16(_mm512_loadu_si512(exponents + i), mantissa_planes);
-
-    for (uint32_t p = 0; p < mantissa_planes; p++) {
-        const __mmask64 plane = lp_avx512_load_bits(src, bit + (uint64_t)p * n + i);
-
-        v = _mm512_mask_add_epi8(v, plane, v, _mm512_set1_epi8((char)(1 << p)));
-    }
-    return _mm512_mask_add_epi8(v,
-                                lp_avx512_load_bits(src, bit + (uint64_t)mantissa_planes * n + i),
-                                v, _mm512_set1_epi8((char)0x80));
-}
-
-static LP_ALWAYS_INLINE void join_f16(const uint8_t *arrays, const uint8_t *src, uint64_t bit,
-                                      uint32_t n, uint32_t i, const uint8_t *exponents,
-                                      uint8_t *dst)
-{
-    const __m512i order = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
-    const __m512i lower = _mm512_loadu_si512(arrays + i);
-    const __m512i upper = join_planes(src, bit, n, i, 2, exponents);
-    const __m512i even = _mm512_unpacklo_epi8(lower, upper);
-    const __m512i odd = _mm512_unpackhi_epi8(lower, upper);
-
-    _mm512_storeu_si512(dst, _mm512_permutex2var_epi64(even, order, odd));
-    _mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi64(
-                                      even, _mm512_add_epi64(order, _mm512_set1_epi64(4)), odd));
-}
-
-/* Elements [i, i + 64) to dst; arrays is where the record's bytes of other bits are. */
-static LP_ALWAYS_INLINE void join_block(const uint32_t dtype, const uint8_t *arrays,
-                                        const uint8_t *src, uint64_t bit, uint32_t n, uint32_t i,
-                                        const uint8_t *exponents, uint8_t *dst)
-{
-    switch (dtype) {
-    case LP_DTYPE_BF16:
-        join_bf16(arrays, i, exponents, dst);
-        break;
-    case LP_DTYPE_F32:
-        join_f32(arrays, n, i, exponents, dst);
-        break;
-    case LP_DTYPE_F16:
-        join_f16(arrays, src, bit, n, i, exponents, dst);
-        break;
-    case LP_DTYPE_F8_E4M3:
-        _mm512_storeu_si512(dst, join_planes(src, bit, n, i, 3, exponents));
-        break;
-    default:
-        _mm512_storeu_si512(dst, join_planes(src, bit, n, i, 2, exponents));
-    }
-}
-
 /* Blocks may overlap, so the last one ends with the last element; only a record of less than one
  * block goes through buffers. */
 static LP_ALWAYS_INLINE void join_of(const uint32_t dtype, const uint32_t elem_bytes,
-                                     const uint8_t *src, uint64_t bit, uint32_t n,
-                                     const uint8_t *exponents, uint8_t *dst)
+                                     struct lp_avx512_record *record, const uint8_t *exponents,
+                                     uint8_t *dst)
 {
     uint8_t arrays[LP_AVX512_BLOCK * 4], block[LP_AVX512_BLOCK * 4];
+    const uint32_t n = record->n;
     uint32_t i = 0;
 
     if (n < LP_AVX512_BLOCK) {
-        memcpy(arrays, src, (size_t)n * (elem_bytes - 1));
-        join_block(dtype, arrays, src, bit, n, 0, exponents, block);
+        memcpy(arrays, record->src, (size_t)n * (elem_bytes - 1));
+        record->arrays = arrays;
+        lp_avx512_join_block(dtype, record, 0, _mm512_loadu_si512(exponents), block);
         memcpy(dst, block, (size_t)n * elem_bytes);
         return;
     }
     for (; i + LP_AVX512_BLOCK <= n; i += LP_AVX512_BLOCK)
-        join_block(dtype, src, src, bit, n, i, exponents, dst + (size_t)i * elem_bytes);
+        lp_avx512_join_block(dtype, record, i, _mm512_loadu_si512(exponents + i),
+                             dst + (size_t)i * elem_bytes);
     if (i < n) {
         i = n - LP_AVX512_BLOCK;
-        join_block(dtype, src, src, bit, n, i, exponents, dst + (size_t)i * elem_bytes);
+        lp_avx512_join_block(dtype, record, i, _mm512_loadu_si512(exponents + i),
+                             dst + (size_t)i * elem_bytes);
     }
 }
 
-static void join(const struct lp_lane *lane, const uint8_t *src, uint64_t bit, uint32_t n,
-                 const uint8_t *exponents, uint8_t *dst)
+static void join(uint32_t dtype, struct lp_avx512_record *record, const uint8_t *exponents,
+                 uint8_t *dst)
 {
-    switch (lane->dtype) {
+    switch (dtype) {
     case LP_DTYPE_BF16:
-        join_of(LP_DTYPE_BF16, 2, src, bit, n, exponents, dst);
+        join_of(LP_DTYPE_BF16, 2, record, exponents, dst);
         break;
     case LP_DTYPE_F32:
-        join_of(LP_DTYPE_F32, 4, src, bit, n, exponents, dst);
+        join_of(LP_DTYPE_F32, 4, record, exponents, dst);
         break;
     case LP_DTYPE_F16:
-        join_of(LP_DTYPE_F16, 2, src, bit, n, exponents, dst);
+        join_of(LP_DTYPE_F16, 2, record, exponents, dst);
         break;
     case LP_DTYPE_F8_E4M3:
-        join_of(LP_DTYPE_F8_E4M3, 1, src, bit, n, exponents, dst);
+        join_of(LP_DTYPE_F8_E4M3, 1, record, exponents, dst);
         break;
     default:
-        join_of(LP_DTYPE_F8_E5M2, 1, src, bit, n, exponents, dst);
+        join_of(LP_DTYPE_F8_E5M2, 1, record, exponents, dst);
     }
 }
 
-int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
-                                uint32_t align_bytes, void *dst, uint32_t n, const void *ahead)
+/* Records of any length up to LP_AVX512_ELEMENTS_MAX, level by level through memory. */
+static int decode_long(const struct lp_lane *lane, const uint8_t *src, uint32_t src_bytes,
+                       uint32_t align_bytes, uint8_t *dst, uint32_t n, const uint8_t *ahead)
 {
     /* The first level has a block for each 64 elements. Short records come to the front of the
      * hardware's own prefetcher as it is. */
@@ -316,15 +209,13 @@ int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uin
     /* Two buffers in turn: a level reads the one that the level behind it wrote. Raw exponents are
      * copied there, too, so that no read leaves the record even if it changes meanwhile. */
     uint8_t buffer[2][LP_AVX512_ELEMENTS_MAX + LP_AVX512_BLOCK];
+    struct lp_avx512_record record = {src, src, 0, n};
     struct lp_lane_parts parts;
     const uint8_t *next;
 
-    if (lane->exponent_bits > 8 || n > LP_AVX512_ELEMENTS_MAX)
-        return lp_codec_scalar_lane_decode(lane, src, src_bytes, align_bytes, dst, n, NULL);
     if (!lp_lane_find_parts(lane, src, src_bytes, align_bytes, n, count_zeros, &parts))
         return LP_ECORRUPT;
-    memcpy(buffer[lane->n_levels % 2], (const uint8_t *)src + parts.raw_byte,
-           parts.count[lane->n_levels]);
+    memcpy(buffer[lane->n_levels % 2], src + parts.raw_byte, parts.count[lane->n_levels]);
     next = buffer[lane->n_levels % 2];
     for (uint32_t k = lane->n_levels; k-- > 0;) {
         /* Without a hint something stands in for it: adding to NULL is undefined, even 0. */
@@ -334,6 +225,22 @@ int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uin
         decode_level(lane, k, parts.base, &level, buffer[k % 2]);
         next = buffer[k % 2];
     }
-    join(lane, src, parts.planes_bit, n, next, dst);
+    record.bit = parts.planes_bit;
+    join(lane->dtype, &record, next, dst);
     return 0;
+}
+
+int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
+                                uint32_t align_bytes, void *dst, uint32_t n, const void *ahead)
+{
+    int rc;
+
+    if (lane->exponent_bits > 8 || n > LP_AVX512_ELEMENTS_MAX)
+        return lp_codec_scalar_lane_decode(lane, src, src_bytes, align_bytes, dst, n, NULL);
+    if (n >= LP_AVX512_SHORT_MIN && n <= LP_AVX512_SHORT_MAX) {
+        rc = lp_codec_avx512_lane_decode_short(lane, src, src_bytes, align_bytes, dst, n);
+        if (rc != LP_AVX512_NOT_SHORT)
+            return rc;
+    }
+    return decode_long(lane, src, src_bytes, align_bytes, dst, n, ahead);
 }
