@@ -5,13 +5,13 @@
  *     ptx::Machine machine(module);
  *     const int pool = machine.allow("pool", pool_bytes, n);       read only, by constness
  *     machine.allow("out", out, out_bytes);
- *     ptx::Counts c = machine.launch("lp_gather_lane", {blocks}, {128}, {pool_bytes, out, rows}, 0);
+ *     ptx::Counts c = machine.launch("lp_gather_lane_bf16", {blocks}, {128}, {args}, shared_bytes);
  *     assert(c.buffers[pool].read_exactly_once(first_byte, end_byte));
  *
- * Where the fiber executor runs the kernel's C++, this runs the compiler's output, so it covers what
- * only nvcc sees (inline PTX, intrinsics, __CUDA_ARCH__) and sees each access of each instruction.
- * Counts are exact and deterministic: warp instructions, sectors, shared-memory passes, divergence.
- * They are counts of PTX, not of SASS, and never times.
+ * Where the fiber executor runs the kernel's C++, this runs the compiler's output, so it covers
+ * what only nvcc sees (inline PTX, intrinsics, __CUDA_ARCH__) and sees each access of each
+ * instruction. Counts are exact and deterministic: warp instructions, sectors, shared-memory
+ * passes, divergence. They are counts of PTX, not of SASS, and never times.
  *
  * Everything that is not known is refused by name with an Error, when the text is loaded: opcodes,
  * modifiers, types, special registers, calls. A kernel that breaks a rule (out of its buffers,
@@ -42,7 +42,7 @@ struct Error : std::runtime_error {
 
 struct Program; /* ptx_program.hpp */
 
-/* Parsed text; shared by the machines that run it. Its .global variables live as long as it does. */
+/* Parsed text; shared by the machines that run it. Its .global variables live as long as it. */
 class Module {
   public:
     explicit Module(const std::string &text);      /* throws Error */
@@ -76,7 +76,7 @@ class Execution;
 /* A device of one block at a time. Not for two threads at once. */
 class Machine {
   public:
-    unsigned char fill = 0xA5; /* of shared and local memory, and of cp.async targets before the wait */
+    unsigned char fill = 0xA5; /* of shared and local memory, of cp.async targets before the wait */
 
     explicit Machine(const Module &module);
 

@@ -130,7 +130,8 @@ bool BufferCounts::read_exactly_once(const void *begin, const void *end) const
 static void print_access(FILE *to, const char *name, const Access &a)
 {
     if (a.requests) {
-        fprintf(to, "  %-14s %10llu requests, %.2f sectors each, %llu bytes, %.0f%% of the sectors\n",
+        fprintf(to,
+                "  %-14s %10llu requests, %.2f sectors each, %llu bytes, %.0f%% of the sectors\n",
                 name, (unsigned long long)a.requests, (double)a.sectors / (double)a.requests,
                 (unsigned long long)a.bytes,
                 100.0 * (double)a.bytes / ((double)SECTOR_BYTES * (double)a.sectors));
@@ -148,7 +149,8 @@ void Counts::print(FILE *to) const
             fprintf(to, " %s %llu", class_name((Class)c), (unsigned long long)by_class[c]);
         }
     }
-    fprintf(to, "\n  branches %llu, divergent %llu; shuffles %llu, votes %llu, block barriers %llu\n",
+    fprintf(to,
+            "\n  branches %llu, divergent %llu; shuffles %llu, votes %llu, block barriers %llu\n",
             (unsigned long long)branches, (unsigned long long)divergent_branches,
             (unsigned long long)shuffles, (unsigned long long)votes,
             (unsigned long long)block_barriers);

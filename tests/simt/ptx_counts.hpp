@@ -71,7 +71,7 @@ struct Counts { /* of one launch */
     Access async_read;    /* the part of read that cp.async made */
     Shared shared;
     std::array<uint64_t, (size_t)Class::COUNT> by_class{};
-    std::map<std::string, uint64_t> by_opcode; /* warp instructions; full text, "ld.global.v4.u32" */
+    std::map<std::string, uint64_t> by_opcode; /* full text, "ld.global.v4.u32" */
     std::vector<SourceLine> lines;             /* most instructions first */
     std::vector<BufferCounts> buffers;         /* in the order of allow() */
 

@@ -27,14 +27,16 @@ struct Row {
 const char *const INTEGERS = "u16 s16 u32 s32 u64 s64";
 const char *const FLOATS = "f32 f64";
 const char *const BITS = "b16 b32 b64";
-const char *const MEMORY = "global shared local param const b8 u8 s8 b16 u16 s16 b32 u32 s32 b64 u64 "
-                           "s64 f32 f64 v2 v4 weak volatile relaxed acquire release cta cluster gpu "
-                           "sys shared::cta L1::no_allocate L1::evict_normal L1::evict_unchanged "
-                           "L1::evict_first L1::evict_last L2::64B L2::128B L2::256B ca cg cs cv lu "
-                           "nc wb wt unified";
-const char *const ATOMICS = "global shared shared::cta relaxed acquire release acq_rel cta cluster gpu "
-                            "sys u32 s32 b32 u64 s64 b64 f32 f64 add and or xor min max exch cas inc "
-                            "dec";
+const char *const MEMORY =
+    "global shared local param const b8 u8 s8 b16 u16 s16 b32 u32 s32 b64 u64 "
+    "s64 f32 f64 v2 v4 weak volatile relaxed acquire release cta cluster gpu "
+    "sys shared::cta L1::no_allocate L1::evict_normal L1::evict_unchanged "
+    "L1::evict_first L1::evict_last L2::64B L2::128B L2::256B ca cg cs cv lu "
+    "nc wb wt unified";
+const char *const ATOMICS =
+    "global shared shared::cta relaxed acquire release acq_rel cta cluster gpu "
+    "sys u32 s32 b32 u64 s64 b64 f32 f64 add and or xor min max exch cas inc "
+    "dec";
 
 const Row ROWS[] = {
     {"mov", Op::mov, Class::move, 1, true, "@bits @integers @floats pred"},
@@ -141,7 +143,8 @@ const Row *find_row(const std::string &opcode)
 /* A statement taken apart; the functions below fill the instruction from it, one family each. */
 class Decoder {
   public:
-    Decoder(const std::string &statement, const std::function<Operand(const std::string &)> &operand)
+    Decoder(const std::string &statement,
+            const std::function<Operand(const std::string &)> &operand)
         : statement_(statement), operand_(operand)
     {
     }

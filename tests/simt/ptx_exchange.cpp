@@ -126,7 +126,8 @@ void Execution::shuffle(Warp &w, unsigned lane, const Instruction &in, unsigned 
     }
     const unsigned source = in_range ? (unsigned)from : lane;
     if (!(mask >> source & 1)) {
-        fail(w, lane, "shuffle reads lane " + std::to_string(source) + ", which is not in the mask");
+        fail(w, lane,
+             "shuffle reads lane " + std::to_string(source) + ", which is not in the mask");
     }
     write(w, lane, in.dst, values[source], 4);
     write(w, lane, in.dst2, in_range, 1);

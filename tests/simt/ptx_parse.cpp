@@ -238,7 +238,8 @@ class Parser {
             const int id = (int)number(w[1]);
             const std::string path = line.substr(open + 1, close - open - 1);
             program_->files[id] = path.substr(path.rfind('/') + 1);
-            if (path.find("cuda") != std::string::npos && path.find("/include/") != std::string::npos) {
+            if (path.find("cuda") != std::string::npos &&
+                path.find("/include/") != std::string::npos) {
                 toolkit_files_.insert(id);
             }
         }
@@ -278,7 +279,8 @@ class Parser {
             if (at == std::string::npos) {
                 continue;
             }
-            const size_t first = at + strlen(directive), end = directives.find_first_of(".\n", first);
+            const size_t first = at + strlen(directive),
+                         end = directives.find_first_of(".\n", first);
             unsigned product = 1;
             for (const std::string &n : split(directives.substr(first, end - first), ',')) {
                 product *= (unsigned)number(n);

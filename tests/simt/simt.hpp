@@ -5,7 +5,7 @@
  * everywhere else; the kernel's text is the same. C++17, nothing beyond libc and pthread.
  *
  *   simt_cuda_types.hpp   the keywords and vector types of CUDA
- *   simt_config.hpp       lane order, seed, fill byte, limits; LANEPACK_SIMT_* environment; counters
+ *   simt_config.hpp       lane order, seed, fill byte, limits; LANEPACK_SIMT_*; counters
  *   simt_sanitizers.hpp   what AddressSanitizer and ThreadSanitizer must be told
  *   simt_context.hpp      stacks and the switch from one fiber to the next
  *   simt_order.hpp        which of the runnable lanes goes next
@@ -21,10 +21,10 @@
  *   - each warp collective is a meeting of exactly the lanes that its mask names: a lane that is
  *     missing, has exited, sits at another collective or reads a lane outside the mask is reported
  *     with both source lines, where a GPU would give an undefined value;
- *   - lanes run from one meeting to the next in a chosen order (forward, reverse, seeded random), so
- *     a result that depends on the order shows as a wrong result;
- *   - shared memory starts as a chosen byte, and so does the target of cp.async until the wait; under
- *     ASan the target cannot even be read before;
+ *   - lanes run from one meeting to the next in a chosen order (forward, reverse, seeded random),
+ *     so a result that depends on the order shows as a wrong result;
+ *   - shared memory starts as a chosen byte, and so does the target of cp.async until the wait;
+ *     under ASan the target cannot even be read before;
  *   - under TSan each lane is a fiber, and only __syncwarp and __syncthreads order memory (shuffles
  *     and votes do not, as in CUDA): a race detector on lane level; under ASan stack switches are
  *     annotated and shared variables have red zones. */

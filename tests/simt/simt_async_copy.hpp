@@ -7,7 +7,7 @@
 
 namespace simt {
 
-/* The latest time the CUDA model allows, so that a read that comes too early finds the fill byte. */
+/* The latest time the CUDA model allows, so that a read before it finds the fill byte. */
 class AsyncCopies {
   public:
     static constexpr unsigned MAX_IN_FLIGHT = 128; /* per lane; far above what a kernel queues */
@@ -17,7 +17,7 @@ class AsyncCopies {
     unsigned in_flight() const { return count_; }
     void issue(void *dst, const void *src, size_t bytes, size_t zero_bytes, unsigned char fill);
     void commit();               /* what was issued since the last commit becomes one group */
-    void wait(unsigned keep);    /* all groups but the keep youngest land; uncommitted ones do not */
+    void wait(unsigned keep); /* all groups but the keep youngest land; uncommitted ones do not */
 
   private:
     struct Copy {

@@ -10,7 +10,7 @@ namespace simt {
 
 template <class T> struct Plain { using type = T; };
 
-/* Keeps the value's type out of deduction, so that atomicAdd(&counter, 1) works as with overloads. */
+/* Keeps the value's type out of deduction, so atomicAdd(&counter, 1) works as with overloads. */
 template <class T> using Value = typename Plain<T>::type;
 
 template <class T> constexpr void check_atomic()
@@ -31,7 +31,7 @@ template <class T, class F> inline T atomic_update(T *p, F next)
 
 inline unsigned fence_word = 0;
 
-/* A read-modify-write on one word, because TSan does not know fences: any two of them are ordered. */
+/* A read-modify-write on one word, because TSan does not know fences: any two are ordered. */
 inline void fence()
 {
     __atomic_fetch_add(&fence_word, 0u, __ATOMIC_SEQ_CST);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bit and number intrinsics and cached loads. CUDA Math API, "Integer intrinsics", "Type casting". */
+/* Bit and number intrinsics and cached loads. CUDA Math API, "Integer intrinsics", "Casting". */
 #ifndef LP_TESTS_SIMT_BITS_HPP
 #define LP_TESTS_SIMT_BITS_HPP
 

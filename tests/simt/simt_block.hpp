@@ -80,7 +80,8 @@ struct Warp {
 inline thread_local Lane *self = nullptr;
 
 /* Order tokens: addresses that TSan hangs happens-before on. A ring, so after 8192 meetings one is
- * taken again and orders a little more than it should, which can only hide a race, never invent one. */
+ * taken again and orders a little more than it should, which can only hide a race, never invent
+ * one. */
 class Tokens {
   public:
     char *take() { return &ring_[(next_++ % COUNT) * 8]; }

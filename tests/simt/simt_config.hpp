@@ -19,11 +19,11 @@ struct Config {
     Order order = Order::forward;
     uint64_t seed = 1;                 /* of Order::random */
     unsigned threads = 1;              /* host threads; each runs whole blocks */
-    unsigned char fill = 0xA5;         /* of shared memory and of cp.async targets before the wait */
+    unsigned char fill = 0xA5; /* of shared memory and of cp.async targets before the wait */
     size_t shared_limit_bytes = 227 << 10; /* static + dynamic, per block; sm_90's limit */
     size_t stack_bytes = SIMT_ASAN ? 256 << 10 : 64 << 10; /* of one lane; ASan pads frames */
     bool exit_on_failure = false;      /* status 3 instead of abort(), for expected failures */
-    bool same_site = true;             /* the lanes of a collective must come from one source line */
+    bool same_site = true; /* the lanes of a collective must come from one source line */
 };
 
 struct Stats { /* of the last launch, all blocks together */

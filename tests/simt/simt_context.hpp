@@ -24,7 +24,7 @@ struct Context { /* a suspended execution */
 #else
     void *sp = nullptr;
 #endif
-    const void *stack_bottom = nullptr; /* for ASan; of a thread's own stack: learned at first entry */
+    const void *stack_bottom = nullptr; /* for ASan; of a thread's own: learned at first entry */
     size_t stack_bytes = 0;
     void *fake_stack = nullptr;         /* ASan's, of use-after-return detection */
     void *tsan_fiber = nullptr;

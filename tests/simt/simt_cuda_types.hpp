@@ -15,7 +15,8 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
-/* __shared__ is left undefined on purpose: LP_SHARED is the form that is filled, bounded and checked.
+/* __shared__ is left undefined on purpose: LP_SHARED is the form that is filled, bounded and
+ * checked.
  * __noinline__ as well: libstdc++ uses the word; LP_NOINLINE in gpu_port.h serves both sides. */
 
 struct uchar4 { unsigned char x, y, z, w; } __attribute__((aligned(4)));

@@ -83,7 +83,7 @@ template <class T> inline unsigned __match_any_sync(unsigned mask, T value, SIMT
     return simt::vote(simt::Op::match_any, mask, simt::to_bits(value), site);
 }
 
-/* sm_80 and later. Unsigned only: CUDA has signed forms of add, min and max, which ours do not use. */
+/* sm_80 and later. Unsigned only: the signed forms of add, min and max are not used by ours. */
 inline unsigned __reduce_add_sync(unsigned mask, unsigned value, SIMT_SITE)
 {
     return simt::vote(simt::Op::reduce_add, mask, value, site);

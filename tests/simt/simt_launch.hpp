@@ -14,7 +14,7 @@ namespace simt {
 /* Run call(arg) in every thread of the grid; returns when the last has ended. Sets stats(). */
 void launch_grid(dim3 grid, dim3 block, size_t dynamic_bytes, void (*call)(void *), void *arg);
 
-/* What kernel<<<grid, block, dynamic_bytes>>>(args...) is under nvcc, and then a synchronisation. */
+/* What kernel<<<grid, block, dynamic_bytes>>>(args...) is under nvcc, and then a wait. */
 template <class... P, class... A>
 void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t dynamic_bytes, A &&...args)
 {

@@ -31,7 +31,7 @@ void SharedMemory::reset(size_t limit_bytes)
 {
     const size_t bytes = (limit_bytes + MAX_VARIABLES * (RED_ZONE + 128) + 4095) / 4096 * 4096;
 
-    /* A fresh mapping makes TSan forget the last block's accesses: blocks share no shared memory. */
+    /* A fresh mapping makes TSan forget the last block's accesses: each block has its own. */
     if (SIMT_TSAN || bytes != arena_bytes_) {
         release();
     }

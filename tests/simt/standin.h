@@ -6,8 +6,8 @@
  * driver's, so a test that has the library by dlopen() finds them by dlsym().
  *
  * What it is strict about, where a real driver may be lenient:
- *   - work on a stream runs at the latest moment allowed: when something waits for it. A result that
- *     is read too early is not there, and memory that was freed too early is freed;
+ *   - work on a stream runs at the latest moment allowed: when something waits for it. A result
+ *     that is read too early is not there, and memory that was freed too early is freed;
  *   - host memory is registered page by page, its mapping must exist, and a read-only mapping needs
  *     CU_MEMHOSTREGISTER_READ_ONLY; overlaps, unknown flags and empty ranges are refused;
  *   - device memory is exact in size and filled with garbage; copies must stay within it;
@@ -16,18 +16,18 @@
  *
  * Environment, read at the first call (a value that cannot be read ends the program):
  *   LANEPACK_STANDIN_FAIL=NAME:N[:CODE][,...]   the N-th call of NAME fails, with CODE or its own
- *   LANEPACK_STANDIN_ALIAS=0|1|strict           1: registered memory has another address on the
- *              device (a second mapping of the same pages, for shared mappings), and a launch with a
+ *   LANEPACK_STANDIN_ALIAS=0|1|strict       1: registered memory has another address on the device
+ *              (a second mapping of the same pages, for shared mappings), and a launch with a
  *              parameter that holds the host address fails; strict: the host address is also made
  *              inaccessible while kernels run, which other threads must then not use
- *   LANEPACK_STANDIN_READ_ONLY=1|0              0: the device cannot register read-only memory
- *   LANEPACK_STANDIN_ALIGN=1|0                  0: any alignment and size may be registered
- *   LANEPACK_STANDIN_ASYNC=deferred|eager       eager: work runs when it is enqueued
- *   LANEPACK_STANDIN_DEVICES=N                  0 to 8; 0: cuInit says no device
- *   LANEPACK_STANDIN_SM=80                      compute capability, times ten
- *   LANEPACK_STANDIN_MEMORY=BYTES               of device memory, for each device
- *   LANEPACK_STANDIN_REGISTER_LIMIT=BYTES       of registered host memory, beyond which: no memory
- *   LANEPACK_STANDIN_STUB=0|1                   1: cuInit fails as the toolkit's stub library does */
+ *   LANEPACK_STANDIN_READ_ONLY=1|0          0: the device cannot register read-only memory
+ *   LANEPACK_STANDIN_ALIGN=1|0              0: any alignment and size may be registered
+ *   LANEPACK_STANDIN_ASYNC=deferred|eager   eager: work runs when it is enqueued
+ *   LANEPACK_STANDIN_DEVICES=N              0 to 8; 0: cuInit says no device
+ *   LANEPACK_STANDIN_SM=80                  compute capability, times ten
+ *   LANEPACK_STANDIN_MEMORY=BYTES           of device memory, for each device
+ *   LANEPACK_STANDIN_REGISTER_LIMIT=BYTES   of registered host memory; beyond it: out of memory
+ *   LANEPACK_STANDIN_STUB=0|1               1: cuInit fails as the toolkit's stub library does */
 #ifndef LP_TESTS_STANDIN_H
 #define LP_TESTS_STANDIN_H
 

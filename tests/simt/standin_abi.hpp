@@ -45,7 +45,7 @@ struct GraphExec;
     X(NOT_PERMITTED, 800, "operation not permitted")                                               \
     X(NOT_SUPPORTED, 801, "operation not supported")                                               \
     X(STREAM_CAPTURE_UNSUPPORTED, 900, "operation not permitted when stream is capturing")         \
-    X(STREAM_CAPTURE_INVALIDATED, 901, "operation failed due to a previous error during capture")    \
+    X(STREAM_CAPTURE_INVALIDATED, 901, "operation failed due to a previous error during capture")  \
     X(STREAM_CAPTURE_UNMATCHED, 903, "the capture was not initiated in this stream")               \
     X(UNKNOWN, 999, "unknown error")
 

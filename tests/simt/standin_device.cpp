@@ -58,7 +58,7 @@ int attribute_value(int attribute, Device device, int *ret_value)
     return SUCCESS;
 }
 
-/* The last release ends a primary context with everything in it, as cuDevicePrimaryCtxReset does. */
+/* The last release ends a primary context and all in it, as cuDevicePrimaryCtxReset does. */
 void end_context(Context *context)
 {
     Driver &d = driver();

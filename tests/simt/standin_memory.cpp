@@ -102,8 +102,8 @@ int mapped_protection(uintptr_t begin, size_t bytes)
     return reached >= begin + bytes && (protection & PROT_READ) ? protection : -1;
 }
 
-/* The same pages once more. mremap with an old size of 0 duplicates a shared mapping; private memory
- * cannot be had twice and keeps the host's address. */
+/* The same pages once more. mremap with an old size of 0 duplicates a shared mapping; private
+ * memory cannot be had twice and keeps the host's address. */
 uintptr_t map_alias(void *p, size_t bytes, bool read_only)
 {
     if (driver().options.alias == Alias::off || (uintptr_t)p % PAGE_BYTES) {
@@ -409,7 +409,9 @@ int cuPointerGetAttribute(void *data, int attribute, DevicePtr address)
     case POINTER_MEMORY_TYPE:
         *static_cast<unsigned *>(data) = r.is_host ? MEMORY_HOST : MEMORY_DEVICE;
         return SUCCESS;
-    case POINTER_DEVICE_POINTER: *static_cast<DevicePtr *>(data) = r.device + offset; return SUCCESS;
+    case POINTER_DEVICE_POINTER:
+        *static_cast<DevicePtr *>(data) = r.device + offset;
+        return SUCCESS;
     case POINTER_HOST_POINTER:
         if (!r.is_host) {
             return INVALID_VALUE;

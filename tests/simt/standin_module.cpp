@@ -71,7 +71,8 @@ bool has_bad_address(const simt::Exported &kernel, const std::vector<std::vector
                 return true;
             }
             if (kernel.params[i].is_pointer && word && !device_memory(word, 1)) {
-                fprintf(stderr, "standin: %s: parameter %zu points at nothing that the device has\n",
+                fprintf(stderr,
+                        "standin: %s: parameter %zu points at nothing that the device has\n",
                         kernel.name, i);
                 return true;
             }

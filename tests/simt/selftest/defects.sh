@@ -31,7 +31,9 @@ verdict() {
   esac
 }
 
-result_with_fill() { LANEPACK_SIMT_FILL=$1 "$plain" $values "$2" 2>/dev/null | sed 's/, [0-9.]* MB.*//'; }
+result_with_fill() {
+  LANEPACK_SIMT_FILL=$1 "$plain" $values "$2" 2>/dev/null | sed 's/, [0-9.]* MB.*//'
+}
 
 printf '%-36s %-8s %-8s %-9s %-6s %-6s %-6s %s\n' defect forward reverse random fill asan tsan ptx
 missed=0
@@ -48,8 +50,8 @@ for d in $(seq 0 14); do
   [ "$(result_with_fill 0 "$d")" = "$(result_with_fill 0xff "$d")" ] || fill=fill
   a=$(verdict "$asan" $values "$d") t=$(verdict "$tsan" $values "$d") p=none
   [ -z "$ptx" ] || p=$(verdict "$ptx" "$ptx_file" $values "$d")
-  printf '%-36s %-8s %-8s %-9s %-6s %-6s %-6s %s\n' "$d ${names[$d]}" "$forward" "$reverse" "$kind" \
-    "$fill" "$a" "$t" "$p"
+  printf '%-36s %-8s %-8s %-9s %-6s %-6s %-6s %s\n' "$d ${names[$d]}" "$forward" "$reverse" \
+    "$kind" "$fill" "$a" "$t" "$p"
   if [ "$forward$reverse$kind$fill$a$t" = ------ ]; then
     [ "$d" = 0 ] || { missed=$((missed + 1)); echo "  NOT SEEN by any mode"; }
   elif [ "$d" = 0 ]; then

@@ -3,11 +3,11 @@
  *
  *   words 0..15   128 nibbles: the bit length, 15 = escape
  *   then          the values' bits, LSB first, in value order (escapes take none), to a full word
- *   then          the escaped values, 32 bits each: for k in 0..3, for lane in 0..31, value 4*lane+k
+ *   then          the escaped values, 32 bits each: for k in 0..3, lane in 0..31, value 4*lane+k
  *   padded to 16 bytes. A table gives each tile's offset in units of 16 bytes (tiles + 1 entries).
  *
  * Only the executors' own tests use it: it is small, and its decoder needs all that a real one does
- * (asynchronous double buffering, ballots, a warp scan, bit fields across words, 128-bit stores). */
+ * (asynchronous double buffering, ballots, a warp scan, bit fields, 128-bit stores). */
 #ifndef LP_TESTS_SIMT_DEMO_FORMAT_HPP
 #define LP_TESTS_SIMT_DEMO_FORMAT_HPP
 

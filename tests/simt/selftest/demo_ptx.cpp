@@ -38,8 +38,9 @@ try {
     machine.allow("offsets", static_cast<const void *>(offsets), packed.offsets.size() * 4);
     machine.allow("out", out, n * 4ull);
     machine.allow("escapes", &escapes, 4);
-    const ptx::Counts c = machine.launch(module.find("unpack_kernelILi" + std::to_string(defect) + "E"), {6}, {128},
-                                         {words, offsets, out, n, &escapes});
+    const ptx::Counts c =
+        machine.launch(module.find("unpack_kernelILi" + std::to_string(defect) + "E"), {6}, {128},
+                       {words, offsets, out, n, &escapes});
     for (uint32_t i = 0; i < n; i++) {
         wrong += out[i] != values[i];
     }

@@ -83,11 +83,13 @@ void refuses_what_it_does_not_know()
 void stops_broken_rules()
 {
     expect_error(entry("mul.wide.u32 %rd2, %r0, 300; add.s64 %rd3, %rd0, %rd2;\n"
-                       "ld.global.u32 %r1, [%rd3];"), "outside every buffer; 'out' has 4096 bytes, this is byte");
+                       "ld.global.u32 %r1, [%rd3];"),
+                 "outside every buffer; 'out' has 4096 bytes, this is byte");
     expect_error(entry("ld.global.u32 %r1, [%rd0+2];"), "misaligned");
     expect_error(entry("st.global.u32 [%rd0], %r0;"), "may only be read");
     expect_error(entry("setp.lt.u32 %p1, %r0, 16;\n"
-                       "@!%p1 bar.sync 0;\n@%p1 shfl.sync.idx.b32 %r1, %r0, 0, 31, -1;"), "never meet");
+                       "@!%p1 bar.sync 0;\n@%p1 shfl.sync.idx.b32 %r1, %r0, 0, 31, -1;"),
+                 "never meet");
     expect_error(entry("shfl.sync.idx.b32 %r1, %r0, 31, 31, 65535;"), "does not name the lane");
     expect_error(entry("setp.lt.u32 %p1, %r0, 16; @%p1 ret;\nbar.warp.sync -1;"), "has exited");
     expect_error(entry("cp.async.ca.shared.global [64], [%rd0], 4; cp.async.commit_group;",
@@ -112,7 +114,8 @@ void counts_sectors()
 
     b.run(entry(address + "ld.global.u32 %r1, [%rd3+4];"));
     expect(b.counts.read.sectors == 5, "one word further touches five");
-    b.run(entry("mul.wide.u32 %rd2, %r0, 32; add.s64 %rd3, %rd0, %rd2; ld.global.u32 %r1, [%rd3];"));
+    b.run(
+        entry("mul.wide.u32 %rd2, %r0, 32; add.s64 %rd3, %rd0, %rd2; ld.global.u32 %r1, [%rd3];"));
     expect(b.counts.read.sectors == 32 && b.counts.read.bytes == 128, "a stride of 32 bytes");
     b.run(entry("ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0];"));
     expect(b.counts.read.sectors == 1 && b.counts.read.bytes == 16, "a broadcast");
@@ -137,7 +140,8 @@ void counts_async_copies()
     const std::string module = ".shared .align 16 .b8 s[512];\n";
 
     expect(b.run(entry(body + "cp.async.wait_group 0;\n" + store, module)).empty(), "runs");
-    expect(b.counts.async_read.sectors == 16 && b.counts.buffers[0].read_exactly_once(b.in, b.in + 128),
+    expect(b.counts.async_read.sectors == 16 &&
+               b.counts.buffers[0].read_exactly_once(b.in, b.in + 128),
            "512 bytes are sixteen sectors");
     expect(b.out[3] == b.in[13], "the bytes arrive");
     b.run(entry(body + store + "cp.async.wait_all;", module));
@@ -149,8 +153,9 @@ void counts_bank_conflicts()
     Bench b;
     const std::string module = ".shared .align 16 .b8 s[4096];\n";
     const auto stride = [&](const char *bytes, const char *load) {
-        b.run(entry(std::string("mov.u32 %r1, s; mad.lo.s32 %r1, %r0, ") + bytes + ", %r1;\n" + load,
-                    module));
+        b.run(
+            entry(std::string("mov.u32 %r1, s; mad.lo.s32 %r1, %r0, ") + bytes + ", %r1;\n" + load,
+                  module));
         return b.counts.shared;
     };
 
@@ -158,7 +163,8 @@ void counts_bank_conflicts()
     expect(stride("8", "ld.shared.u32 %r2, [%r1];").passes == 2, "every second word");
     expect(stride("128", "ld.shared.u32 %r2, [%r1];").passes == 32, "one bank for all");
     expect(stride("0", "ld.shared.u32 %r2, [%r1];").passes == 1, "a broadcast");
-    expect(stride("16", "ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%r1];").passes == 4, "16 bytes each");
+    expect(stride("16", "ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%r1];").passes == 4,
+           "16 bytes each");
     expect(b.counts.shared.passes_min == 4, "which is the least");
     expect(stride("4", "st.shared.u8 [%r1], %r0;").passes == 1, "bytes in separate words");
 }
@@ -170,11 +176,15 @@ void counts_divergence()
     expect(b.run(entry("setp.lt.u32 %p1, %r0, 16; @%p1 bra $A;\nadd.s32 %r1, %r0, 1;\n"
                        "$A: add.s32 %r2, %r0, 2; bra.uni $B;\n$B: add.s32 %r3, %r0, 3;")).empty(),
            "runs");
-    expect(b.counts.branches == 2 && b.counts.divergent_branches == 1, "one of two branches diverges");
+    expect(b.counts.branches == 2 && b.counts.divergent_branches == 1,
+           "one of two branches diverges");
     /* ld.param x2, mov, setp, bra, add (half), add, bra, add, ret */
-    expect(b.counts.warp_instructions == 10 && b.counts.thread_instructions == 9 * 32, "instructions");
-    expect(b.counts.by_opcode.at("add.s32") == 3 && b.counts.of(ptx::Class::control) == 3, "classes");
-    b.run(entry("setp.ge.u32 %p1, %r0, 0; @%p1 bra $A;\nadd.s32 %r1, %r0, 1;\n$A: add.s32 %r2, %r0, 2;"));
+    expect(b.counts.warp_instructions == 10 && b.counts.thread_instructions == 9 * 32,
+           "instructions");
+    expect(b.counts.by_opcode.at("add.s32") == 3 && b.counts.of(ptx::Class::control) == 3,
+           "classes");
+    b.run(entry(
+        "setp.ge.u32 %p1, %r0, 0; @%p1 bra $A;\nadd.s32 %r1, %r0, 1;\n$A: add.s32 %r2, %r0, 2;"));
     expect(b.counts.divergent_branches == 0, "a branch that all lanes take");
     b.run(entry("mov.u32 %r1, 5;"), 40);
     expect(b.counts.warp_instructions == 10 && b.counts.blocks == 1, "a short second warp");
@@ -199,12 +209,16 @@ void runs_what_kernels_use()
     expect(b.out[0] == 0xFFFFFFFFu, "signed field");
     b.run(entry("lop3.b32 %r9, %r0, 7, 1, 0xEA; prmt.b32 %r9, %r9, 0, 0x4440;\n" + save));
     expect(b.out[8] == 1 && b.out[6] == 7, "lop3 and prmt");
-    b.run(entry("atom.global.cas.b64 %rd7, [%rd1+2048], 0, 17; atom.global.min.u64 %rd8, [%rd1+2048], 9;\n"
-                "red.global.add.u64 [%rd1+2056], 4294967297;"));
+    b.run(entry(
+        "atom.global.cas.b64 %rd7, [%rd1+2048], 0, 17; atom.global.min.u64 %rd8, [%rd1+2048], 9;\n"
+        "red.global.add.u64 [%rd1+2056], 4294967297;"));
     expect(b.out[512] == 9 && b.out[514] == 32 && b.out[515] == 32, "64-bit atomics");
-    b.run(entry("mov.u64 %rd6, t; cvta.const.u64 %rd6, %rd6; and.b32 %r1, %r0, 3; mul.wide.u32 %rd7, %r1, 2;\n"
-                "add.s64 %rd6, %rd6, %rd7; ld.u16 %rs1, [%rd6]; cvt.u32.u16 %r9, %rs1;\n" + save,
-                ".const .align 2 .u16 t[4] = {3, 14, 0x9f, 26};\n"));
+    b.run(entry(
+        "mov.u64 %rd6, t; cvta.const.u64 %rd6, %rd6;\n"
+        "and.b32 %r1, %r0, 3; mul.wide.u32 %rd7, %r1, 2;\n"
+        "add.s64 %rd6, %rd6, %rd7; ld.u16 %rs1, [%rd6]; cvt.u32.u16 %r9, %rs1;\n" +
+            save,
+        ".const .align 2 .u16 t[4] = {3, 14, 0x9f, 26};\n"));
     expect(b.out[6] == 0x9f && b.out[7] == 26, "a constant table through a generic address");
     b.run(entry("cvta.shared.u64 %rd6, 0; mov.u32 %r1, d; st.shared.u32 [%r1], 41; bar.sync 0;\n"
                 "ld.shared.u32 %r9, [%r1]; add.u32 %r9, %r9, 1;\n" + save,
@@ -213,7 +227,8 @@ void runs_what_kernels_use()
     b.run(entry("cvt.rn.f32.u32 %f0, %r0; fma.rn.f32 %f1, %f0, 0f40000000, 0f3F800000;\n"
                 "cvt.rzi.u32.f32 %r9, %f1;\n" + save));
     expect(b.out[5] == 11, "floats");
-    b.run(entry("cvt.rn.f32.u32 %f0, %r0; cvt.rn.bf16.f32 %rs1, %f0; mov.b32 %r9, {%rs1, %rs1};\n" + save));
+    b.run(entry("cvt.rn.f32.u32 %f0, %r0; cvt.rn.bf16.f32 %rs1, %f0; mov.b32 %r9, {%rs1, %rs1};\n" +
+                save));
     expect(b.out[1] == 0x3f803f80u, "bf16");
 }
 
@@ -224,7 +239,8 @@ void converts_halves()
         const uint16_t back = ptx::float_to_half(v);
         expect(std::isnan(v) ? back == 0x7fff : back == h, "half " + std::to_string(h));
     }
-    expect(ptx::float_to_half(65519.0) == 0x7bff && ptx::float_to_half(65520.0) == 0x7c00, "largest");
+    expect(ptx::float_to_half(65519.0) == 0x7bff && ptx::float_to_half(65520.0) == 0x7c00,
+           "largest");
     expect(ptx::float_to_half(std::ldexp(1.0, -25)) == 0, "half of the least ties to even");
     expect(ptx::float_to_half(std::ldexp(3.0, -26)) == 1, "three quarters of it round up");
     expect(ptx::float_to_bf16(1.00390625f) == 0x3f80 && ptx::float_to_bf16(1.01171875f) == 0x3f82,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles only if the stand-in's numbers and function types are those of the toolkit's <cuda.h>. */
+/* Compiles only if the stand-in's numbers and function types are those of <cuda.h>. */
 #include <cuda.h>
 
 #include <type_traits>
@@ -21,14 +21,18 @@ static_assert(CU_MEMHOSTREGISTER_IOMEMORY == standin::REGISTER_IOMEMORY, "flag")
 static_assert(CU_MEMHOSTREGISTER_READ_ONLY == standin::REGISTER_READ_ONLY, "flag");
 static_assert((int)CU_POINTER_ATTRIBUTE_CONTEXT == standin::POINTER_CONTEXT, "pointer");
 static_assert((int)CU_POINTER_ATTRIBUTE_MEMORY_TYPE == standin::POINTER_MEMORY_TYPE, "pointer");
-static_assert((int)CU_POINTER_ATTRIBUTE_DEVICE_POINTER == standin::POINTER_DEVICE_POINTER, "pointer");
+static_assert((int)CU_POINTER_ATTRIBUTE_DEVICE_POINTER == standin::POINTER_DEVICE_POINTER,
+              "pointer");
 static_assert((int)CU_POINTER_ATTRIBUTE_HOST_POINTER == standin::POINTER_HOST_POINTER, "pointer");
-static_assert((int)CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL == standin::POINTER_DEVICE_ORDINAL, "pointer");
-static_assert((int)CU_POINTER_ATTRIBUTE_RANGE_START_ADDR == standin::POINTER_RANGE_START_ADDR, "range");
+static_assert((int)CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL == standin::POINTER_DEVICE_ORDINAL,
+              "pointer");
+static_assert((int)CU_POINTER_ATTRIBUTE_RANGE_START_ADDR == standin::POINTER_RANGE_START_ADDR,
+              "range");
 static_assert((int)CU_POINTER_ATTRIBUTE_RANGE_SIZE == standin::POINTER_RANGE_SIZE, "range");
 static_assert((int)CU_MEMORYTYPE_HOST == standin::MEMORY_HOST, "memory type");
 static_assert((int)CU_MEMORYTYPE_DEVICE == standin::MEMORY_DEVICE, "memory type");
-static_assert((int)CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES == standin::FUNCTION_SHARED_SIZE_BYTES, "func");
+static_assert((int)CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES == standin::FUNCTION_SHARED_SIZE_BYTES,
+              "func");
 static_assert((int)CU_FUNC_ATTRIBUTE_NUM_REGS == standin::FUNCTION_NUM_REGS, "function");
 static_assert((int)CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ==
                   standin::FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES, "function");

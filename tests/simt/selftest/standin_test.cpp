@@ -65,7 +65,8 @@ void open_library(const char *path)
     symbol(library, "lp_standin_reset", &api.reset);
 }
 
-const char PTX[] = ".version 8.0\n.target sm_80\n.entry demo_unpack(\n) {}\n.entry demo_add(\n) {}\n";
+const char PTX[] =
+    ".version 8.0\n.target sm_80\n.entry demo_unpack(\n) {}\n.entry demo_add(\n) {}\n";
 
 struct AddArgs {
     uint64_t in, out;
