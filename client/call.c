@@ -87,6 +87,8 @@ int lp_call_open(struct lp_call *ret_call, const char *path, uint64_t deadline_n
     int sock;
     int rc;
 
+    if (path[0] == '\0') /* the kernel would look in the abstract namespace, open to anybody */
+        return lp_error_set(err, LP_EINVAL, "the path of the daemon's socket is empty");
     if (strlen(path) >= sizeof(address.sun_path))
         return lp_error_set(err, LP_EINVAL, "%s: longer than the %zu bytes of a socket's path",
                             path, sizeof(address.sun_path) - 1);
@@ -103,6 +105,7 @@ int lp_call_open(struct lp_call *ret_call, const char *path, uint64_t deadline_n
     ret_call->sock = sock;
     ret_call->peer_pidfd = open_peer_pidfd(sock);
     ret_call->next_id = 1;
+    ret_call->line_max = LP_PROTO_MESSAGE_BYTES;
     return 0;
 }
 
@@ -114,6 +117,11 @@ static void drop_socket(struct lp_call *call)
     call->buffer = NULL;
     call->used = 0;
     call->capacity = 0;
+    /* They end with the connection. */
+    for (int kind = 0; kind < LP_CALL_ORPHANS; kind++) {
+        lp_mem_free(call->orphans[kind].ids);
+        call->orphans[kind] = (struct lp_call_orphans){0};
+    }
 }
 
 void lp_call_close(struct lp_call *call)
@@ -157,9 +165,11 @@ static int grow_buffer(struct lp_call *call, struct lp_error *err)
 
     if (call->capacity - call->used >= RECEIVE_BYTES)
         return 0;
-    if (call->used > LP_PROTO_MESSAGE_BYTES)
-        return lp_error_set(err, LP_EPROTO, "the daemon sent a line of more than %u bytes",
-                            LP_PROTO_MESSAGE_BYTES);
+    if (call->used > call->line_max) {
+        call->broken = true;
+        return lp_error_set(err, LP_EPROTO, "the daemon sent a line of more than %zu bytes",
+                            call->line_max);
+    }
     buffer = lp_mem_realloc_array(call->buffer, capacity, 1);
     if (buffer == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for an answer");
@@ -176,10 +186,15 @@ static int receive_some(struct lp_call *call, uint64_t deadline_ns, struct lp_er
 
     LP_TRY(rc, grow_buffer(call, err));
     LP_TRY(rc, wait_for(call->sock, POLLIN, deadline_ns, err));
-    LP_TRY(rc, lp_fdpass_recv(call->sock, call->buffer + call->used, call->capacity - call->used,
-                              &fds, &received, err));
+    rc = lp_fdpass_recv(call->sock, call->buffer + call->used, call->capacity - call->used, &fds,
+                        &received, err);
+    if (rc < 0) {
+        call->broken = true;
+        return rc;
+    }
     call->used += received;
     if (fds.count + call->fds.count > LP_FDPASS_MAX) {
+        call->broken = true;
         lp_fdset_close(&fds);
         return lp_error_set(err, LP_EPROTO, "the daemon sent more than %u descriptors",
                             LP_FDPASS_MAX);
@@ -199,11 +214,32 @@ static int next_answer(struct lp_call *call, struct lp_proto_answer *ret_answer,
     while ((end = call->used != 0 ? memchr(call->buffer, '\n', call->used) : NULL) == NULL)
         LP_TRY(rc, receive_some(call, deadline_ns, err));
     rc = lp_proto_answer_parse(call->buffer, (size_t)(end - call->buffer), ret_answer, err);
+    call->broken = rc < 0;
     call->used -= (size_t)(end + 1 - call->buffer);
     memmove(call->buffer, end + 1, call->used);
     return rc;
 }
 
+/* What there is no memory to note ends with the connection. */
+static void note_orphan(struct lp_call *call, enum lp_call_orphan kind, const json_t *id)
+{
+    struct lp_call_orphans *orphans = &call->orphans[kind];
+
+    if (!json_is_integer(id))
+        return;
+    if (orphans->n == orphans->capacity) {
+        const size_t capacity = orphans->capacity + 256;
+        uint64_t *ids = lp_mem_realloc_array(orphans->ids, capacity, sizeof(*ids));
+
+        if (ids == NULL)
+            return;
+        orphans->ids = ids;
+        orphans->capacity = capacity;
+    }
+    orphans->ids[orphans->n++] = (uint64_t)json_integer_value(id);
+}
+
+/* Answers to object.open, object.create and arena.open hand something out. */
 static void note_orphans(struct lp_call *call, const json_t *result)
 {
     const json_t *item;
@@ -213,31 +249,62 @@ static void note_orphans(struct lp_call *call, const json_t *result)
     {
         const json_t *lease = json_object_get(item, "lease");
 
-        if (json_is_integer(lease) && call->n_orphans < LP_CALL_ORPHANS_MAX)
-            call->orphans[call->n_orphans++] = (uint64_t)json_integer_value(lease);
+        if (lease != NULL)
+            note_orphan(call, LP_CALL_LEASES, lease);
+        else
+            note_orphan(call, LP_CALL_OIDS, json_object_get(item, "oid"));
     }
+    if (json_object_get(result, "fds") != NULL)
+        note_orphan(call, LP_CALL_ARENAS, json_object_get(result, "arena"));
 }
 
-/* Answers to requests that nobody waits for any more are read past. */
+/* Past an answer that nobody waits for any more. The descriptors of the next one may be here
+ * already. */
+static int skip_answer(struct lp_call *call, const struct lp_proto_answer *answer,
+                       struct lp_error *err)
+{
+    struct lp_fdset own = {.count = answer->n_fds};
+    const size_t left = call->fds.count - own.count;
+
+    if (own.count > call->fds.count) {
+        call->broken = true;
+        return lp_error_set(err, LP_EPROTO, "%zu descriptors came, %u were announced",
+                            call->fds.count, answer->n_fds);
+    }
+    memcpy(own.fd, call->fds.fd, own.count * sizeof(own.fd[0]));
+    memmove(call->fds.fd, call->fds.fd + own.count, left * sizeof(own.fd[0]));
+    call->fds.count = left;
+    lp_fdset_close(&own);
+    note_orphans(call, answer->result);
+    return 0;
+}
+
+static int code_of_peer(int code)
+{
+    return code <= -1 && code >= -99 ? code : LP_EPROTO;
+}
+
 static int answer_to(struct lp_call *call, uint64_t id, struct lp_proto_answer *ret_answer,
                      uint64_t deadline_ns, struct lp_error *err)
 {
     int rc;
 
     for (;;) {
-        memset(ret_answer, 0, sizeof(*ret_answer));
         rc = next_answer(call, ret_answer, deadline_ns, err);
-        if (rc < 0 || (ret_answer->has_id && ret_answer->id == id))
-            return rc;
-        if (!ret_answer->has_id || ret_answer->id > id) {
-            rc = lp_error_set(err, LP_EPROTO, "the daemon answered what nobody asked: %s",
-                              ret_answer->error.text);
-            lp_proto_answer_fini(ret_answer);
-            return rc;
+        if (rc == 0 && ret_answer->has_id && ret_answer->id == id)
+            return 0;
+        if (rc == 0 && ret_answer->has_id && ret_answer->id < id) {
+            rc = skip_answer(call, ret_answer, err);
+        } else if (rc == 0) {
+            call->broken = true;
+            rc = !ret_answer->has_id && ret_answer->result == NULL
+                     ? lp_error_set(err, code_of_peer(ret_answer->error.code), "%s",
+                                    ret_answer->error.text)
+                     : lp_error_set(err, LP_EPROTO, "the daemon answered what nobody asked");
         }
-        note_orphans(call, ret_answer->result);
         lp_proto_answer_fini(ret_answer);
-        lp_fdset_close(&call->fds);
+        if (rc < 0)
+            return rc;
     }
 }
 
@@ -245,15 +312,13 @@ static int take_answer(struct lp_call *call, const struct lp_proto_answer *answe
                        json_t **ret_result, struct lp_fdset *ret_fds, size_t n_fds,
                        struct lp_error *err)
 {
-    if (answer->n_fds != call->fds.count || (answer->result != NULL && answer->n_fds != n_fds))
+    if (answer->n_fds != call->fds.count || (answer->result != NULL && answer->n_fds != n_fds)) {
+        call->broken = true;
         return lp_error_set(err, LP_EPROTO, "%zu descriptors came, %u were announced, %zu expected",
                             call->fds.count, answer->n_fds, n_fds);
-    if (answer->result == NULL) {
-        const int code = answer->error.code;
-
-        return lp_error_set(err, code <= -1 && code >= -99 ? code : LP_EPROTO, "%s",
-                            answer->error.text);
     }
+    if (answer->result == NULL)
+        return lp_error_set(err, code_of_peer(answer->error.code), "%s", answer->error.text);
     if (ret_fds != NULL) {
         *ret_fds = call->fds;
         call->fds.count = 0;
@@ -262,41 +327,65 @@ static int take_answer(struct lp_call *call, const struct lp_proto_answer *answe
     return 0;
 }
 
+/* Send a request whole. Half a line can't be taken back: the next request would end it. */
+static int send_request(struct lp_call *call, uint64_t id, const char *method, const json_t *params,
+                        bool *ret_sent, uint64_t deadline_ns, struct lp_error *err)
+{
+    char *line;
+    size_t bytes;
+    int rc;
+
+    LP_TRY(rc, lp_proto_request_emit(id, method, params, &line, &bytes, err));
+    if (bytes > call->line_max)
+        rc = lp_error_set(err, LP_ESIZE, "a request of %zu bytes, %zu are allowed", bytes,
+                          call->line_max);
+    else
+        rc = send_line(call, line, bytes, ret_sent, deadline_ns, err);
+    lp_mem_free(line);
+    if (rc < 0 && (*ret_sent || (rc != LP_ETIMEDOUT && rc != LP_ESIZE)))
+        call->broken = true;
+    return rc;
+}
+
+/* After a send to a closed connection: the error that the daemon left behind, or LP_ECONN. */
+static int last_words(struct lp_call *call, uint64_t id, struct lp_error *cause)
+{
+    struct lp_proto_answer answer = {0};
+    struct lp_error said = LP_ERROR_INIT;
+    const int rc = answer_to(call, id, &answer, 0, &said);
+
+    lp_proto_answer_fini(&answer);
+    call->broken = true;
+    if (rc == 0 || rc == LP_ETIMEDOUT || rc == LP_ECONN || rc == LP_EIO)
+        return LP_ECONN;
+    return lp_error_set(cause, rc, "%s", said.text);
+}
+
 int lp_call_ask(struct lp_call *call, const char *method, const json_t *params, json_t **ret_result,
                 struct lp_fdset *ret_fds, size_t n_fds, bool *ret_sent, uint64_t deadline_ns,
                 struct lp_error *err)
 {
     struct lp_proto_answer answer = {0};
     const uint64_t id = call->next_id++;
-    struct lp_error broken = LP_ERROR_INIT;
-    char *line;
-    size_t bytes;
+    struct lp_error cause = LP_ERROR_INIT;
     int rc;
 
     *ret_sent = false;
-    LP_TRY(rc, lp_proto_request_emit(id, method, params, &line, &bytes, err));
-    if (bytes > LP_PROTO_MESSAGE_BYTES) {
-        lp_mem_free(line);
-        return lp_error_set(err, LP_ESIZE, "%s: a request of %zu bytes, %u are allowed", method,
-                            bytes, LP_PROTO_MESSAGE_BYTES);
-    }
-    rc = send_line(call, line, bytes, ret_sent, deadline_ns, &broken);
-    lp_mem_free(line);
-    /* Half a line can't be taken back: the next request would end it. */
-    if (rc == LP_ETIMEDOUT && *ret_sent)
-        rc = lp_error_wrap(&broken, LP_ECONN, "%s was sent in part", method);
+    LP_TRY(rc, grow_buffer(call, err)); /* better found out before than after it is sent */
+    rc = send_request(call, id, method, params, ret_sent, deadline_ns, &cause);
     if (rc == 0)
-        rc = answer_to(call, id, &answer, deadline_ns, &broken);
+        rc = answer_to(call, id, &answer, deadline_ns, &cause);
+    else if (rc == LP_ECONN) /* the daemon may have said why before it closed */
+        rc = last_words(call, id, &cause);
     if (rc == 0) {
         rc = take_answer(call, &answer, ret_result, ret_fds, n_fds, err);
-        if (rc == LP_EPROTO && answer.result != NULL)
-            drop_socket(call);
         lp_proto_answer_fini(&answer);
-        return rc;
+    } else {
+        if (call->broken && (rc == LP_EIO || rc == LP_ETIMEDOUT))
+            rc = LP_ECONN;
+        rc = lp_error_set(err, rc, "%s: %s", method, cause.text);
     }
-    if (rc != LP_ETIMEDOUT)
+    if (call->broken)
         drop_socket(call);
-    if (rc == LP_EIO)
-        rc = LP_ECONN;
-    return lp_error_set(err, rc, "%s: %s", method, broken.text);
+    return rc;
 }

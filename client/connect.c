@@ -5,6 +5,8 @@
 #include "client/names.h"
 #include "client/tensor.h"
 #include "client/workers.h"
+#include "codec/lpk.h"
+#include "proto/message.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +35,20 @@ static int open_link(const struct lp_connect_options *options, uint64_t timeout_
     return rc;
 }
 
+static int check_name_space(const char *name, struct lp_error *err)
+{
+    const size_t bytes = name != NULL ? strlen(name) : 0;
+    int rc;
+
+    if (name == NULL)
+        return 0;
+    if (bytes > LP_PROTO_NAMESPACE_BYTES_MAX)
+        return lp_error_set(err, LP_ENAME, "the namespace has %zu bytes, at most %u are allowed",
+                            bytes, LP_PROTO_NAMESPACE_BYTES_MAX);
+    rc = lp_codec_name_check(name, bytes, err);
+    return rc < 0 ? lp_error_wrap(err, rc, "namespace") : 0;
+}
+
 int lp_client_connect(const struct lp_connect_options *options, lp_client **ret_client,
                       struct lp_error *err)
 {
@@ -50,6 +66,7 @@ int lp_client_connect(const struct lp_connect_options *options, lp_client **ret_
             "lp_connect_options: struct_size %u (%zu is known), flags 0x%x, workers %u "
             "(at most %u)",
             options->struct_size, sizeof(*options), options->flags, options->workers, WORKERS_MAX);
+    LP_TRY(rc, check_name_space(options->name_space, err));
     client = lp_mem_zalloc(sizeof(*client));
     if (client == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for a client");
@@ -130,13 +147,29 @@ int lp_client_call(lp_client *client, const char *method, const char *params_jso
 
 static int check_names(const char *const *names, size_t n, struct lp_error *err)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        int rc;
+
         if (names == NULL || names[i] == NULL)
             return lp_error_set(err, LP_EINVAL, "name %zu is NULL", i);
+        rc = lp_codec_name_check(names[i], strlen(names[i]), err);
+        if (rc < 0)
+            return lp_error_wrap(err, rc, "name %zu", i);
+    }
     return 0;
 }
 
-/* Make tensors of the answers; what can't be made gives its lease back. */
+/* What no tensor was made of: give the lease back. */
+static void drop_object(struct lp_session *session, struct lp_link_object *object,
+                        uint64_t deadline_ns)
+{
+    if (object->lease != 0)
+        (void)session->ops->release(session->link, object->connection, object->lease, deadline_ns,
+                                    NULL);
+    lp_mem_free(object->extents);
+}
+
+/* Make tensors of the answers. */
 static int make_tensors(lp_client *client, const char *const *names, size_t n,
                         struct lp_link_object *objects, lp_tensor **ret_tensors, int *ret_codes,
                         uint64_t deadline_ns, struct lp_error *err)
@@ -150,13 +183,10 @@ static int make_tensors(lp_client *client, const char *const *names, size_t n,
         int code = object->code;
 
         ret_tensors[i] = NULL;
-        if (code == 0) {
+        if (code == 0)
             code = lp_tensor_make(session, object, deadline_ns, &ret_tensors[i], &error);
-            if (code < 0)
-                (void)session->ops->release(session->link, object->connection, object->lease,
-                                            deadline_ns, NULL);
-        }
-        lp_mem_free(object->extents);
+        if (code < 0)
+            drop_object(session, object, deadline_ns);
         if (ret_codes != NULL)
             ret_codes[i] = code;
         if (code < 0 && first == 0)
@@ -188,7 +218,7 @@ int lp_client_open(lp_client *client, const char *const *names, size_t n, lp_ten
             rc = make_tensors(client, names, n, objects, ret_tensors, ret_codes, deadline_ns, err);
         else
             for (size_t i = 0; i < n; i++)
-                lp_mem_free(objects[i].extents);
+                drop_object(client->session, &objects[i], deadline_ns);
         end(client);
     }
     lp_mem_free(objects);
@@ -199,12 +229,25 @@ int lp_client_exists(lp_client *client, const char *const *names, size_t n, uint
                      struct lp_error *err)
 {
     uint64_t deadline_ns;
+    uint8_t *hits;
     int rc;
 
+    if (n == 0)
+        return 0;
+    if (ret_hits == NULL)
+        return lp_error_set(err, LP_EINVAL, "nowhere to put %zu hits", n);
     LP_TRY(rc, check_names(names, n, err));
-    LP_TRY(rc, begin(client, &deadline_ns, err));
-    rc = client->session->ops->exists(client->session->link, names, n, ret_hits, deadline_ns, err);
-    end(client);
+    hits = lp_mem_alloc(n);
+    if (hits == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory to look for %zu names", n);
+    rc = begin(client, &deadline_ns, err);
+    if (rc == 0) {
+        rc = client->session->ops->exists(client->session->link, names, n, hits, deadline_ns, err);
+        end(client);
+    }
+    if (rc == 0)
+        memcpy(ret_hits, hits, n);
+    lp_mem_free(hits);
     return rc;
 }
 
@@ -227,9 +270,16 @@ int lp_client_remove(lp_client *client, const char *const *names, size_t n, uint
 int lp_client_list(lp_client *client, const char *prefix, lp_list_cb callback, void *user,
                    struct lp_error *err)
 {
-    struct lp_link_page *page = lp_mem_zalloc(sizeof(*page));
+    struct lp_link_page *page;
     int rc = 0;
 
+    if (callback == NULL)
+        return lp_error_set(err, LP_EINVAL, "nobody to call back");
+    if (prefix != NULL && prefix[0] != '\0')
+        rc = lp_codec_name_check(prefix, strlen(prefix), err);
+    if (rc < 0)
+        return lp_error_wrap(err, rc, "prefix");
+    page = lp_mem_zalloc(sizeof(*page));
     if (page == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for a listing");
     do {

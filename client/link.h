@@ -36,8 +36,9 @@ struct lp_link_part {
 
 /* One answer to open. */
 struct lp_link_object {
-    int code; /* 0, or why the other fields are unset */
-    uint64_t connection, lease;
+    int code;                   /* 0, or why the other fields are unset */
+    uint64_t connection, lease; /* lease 0: none was taken */
+    uint64_t epoch;             /* that the headers of its chunks must have */
     struct lp_tensor_info info;
     uint32_t n_extents;
     struct lp_shm_extent *extents; /* owned by the receiver: lp_mem_free() */
@@ -84,7 +85,8 @@ struct lp_link_ops {
     int (*abort)(void *link, uint64_t connection, uint64_t oid, uint64_t deadline_ns,
                  struct lp_error *err);
 
-    /* Fills ret_objects[0 .. n-1]; fails only as a whole. */
+    /* Fills ret_objects[0 .. n-1], which came zeroed. On failure leases that were taken stand in
+     * them. */
     int (*open)(void *link, const char *const *names, size_t n, struct lp_link_object *ret_objects,
                 uint64_t deadline_ns, struct lp_error *err);
     int (*release)(void *link, uint64_t connection, uint64_t lease, uint64_t deadline_ns,

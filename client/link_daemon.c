@@ -18,7 +18,11 @@
 
 #define SOCKET_SYSTEM "/run/lanepack/control.sock"
 #define SOCKET_USER "lanepack/control.sock"
+#define APP_BYTES_MAX 128u /* of hello's client */
 #define ITEMS_A_REQUEST 256u
+#define LINE_BYTES_MIN (64 << 10) /* of what a daemon may set as the longest line */
+#define LINE_BYTES_MAX (64 << 20)
+#define LINE_BYTES_AROUND 4096u /* of a request, besides its list */
 
 struct link_daemon {
     struct lp_call call;
@@ -27,42 +31,74 @@ struct link_daemon {
     uint64_t cut_up_to;            /* atomic: connections up to this one count as cut */
     uint64_t epoch;
     uint32_t protocol;
-    char server[52];
+    char server[60];
 };
 
 /* --- the connection -------------------------------------------------------------------------- */
 
-/* Give back what answers brought that came after their deadline. */
+/* The last n ids of one kind, as the method that takes them back wants them. */
+static json_t *orphan_params(enum lp_call_orphan kind, const struct lp_call_orphans *orphans,
+                             size_t n)
+{
+    const uint64_t *ids = orphans->ids + orphans->n - n;
+    json_t *list;
+
+    if (kind == LP_CALL_ARENAS)
+        return json_pack("{s:I}", "arena", (json_int_t)ids[0]);
+    list = json_array();
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(list, json_integer((json_int_t)ids[i]));
+    return json_pack("{s:o}", kind == LP_CALL_LEASES ? "leases" : "oids", list);
+}
+
+/* Give back what answers brought that came after their deadline; what can't be asked now waits. */
 static void release_orphans(struct link_daemon *link, uint64_t deadline_ns)
 {
-    struct lp_call *call = &link->call;
-    json_t *leases = json_array();
-    json_t *params = json_pack("{s:O}", "leases", leases);
-    json_t *result = NULL;
-    bool sent;
+    static const struct {
+        const char *method;
+        size_t at_once;
+    } ways[LP_CALL_ORPHANS] = {[LP_CALL_LEASES] = {"object.release", ITEMS_A_REQUEST},
+                               [LP_CALL_ARENAS] = {"arena.close", 1},
+                               [LP_CALL_OIDS] = {"object.abort", ITEMS_A_REQUEST}};
 
-    for (uint32_t i = 0; i < call->n_orphans; i++)
-        (void)json_array_append_new(leases, json_integer((json_int_t)call->orphans[i]));
-    call->n_orphans = 0;
-    (void)lp_call_ask(call, "object.release", params, &result, NULL, 0, &sent, deadline_ns, NULL);
-    json_decref(result);
-    json_decref(params);
-    json_decref(leases);
+    for (int kind = 0; kind < LP_CALL_ORPHANS; kind++) {
+        struct lp_call_orphans *orphans = &link->call.orphans[kind];
+
+        while (orphans->n != 0) {
+            const size_t n = LP_MIN(orphans->n, ways[kind].at_once);
+            json_t *params = orphan_params((enum lp_call_orphan)kind, orphans, n);
+            json_t *result = NULL;
+            bool sent = false;
+
+            if (params != NULL)
+                (void)lp_call_ask(&link->call, ways[kind].method, params, &result, NULL, 0, &sent,
+                                  deadline_ns, NULL);
+            json_decref(result);
+            json_decref(params);
+            if (!sent || link->call.sock < 0)
+                return;
+            orphans->n -= n;
+        }
+    }
 }
 
 static int read_hello(struct link_daemon *link, const json_t *result, struct lp_error *err)
 {
     const char *epoch = NULL, *server = NULL;
-    json_int_t protocol = -1;
+    json_int_t protocol = -1, line_max = 0;
 
-    if (json_unpack((json_t *)(uintptr_t)result, "{s:s, s:s, s:I}", "epoch", &epoch, "server",
-                    &server, "proto", &protocol) != 0 ||
-        !lp_proto_hex_read(epoch, &link->epoch))
-        return lp_error_set(err, LP_EPROTO, "hello: the answer lacks epoch, server or proto");
+    if (json_unpack((json_t *)(uintptr_t)result, "{s:s, s:s, s:I, s:{s:I}}", "epoch", &epoch,
+                    "server", &server, "proto", &protocol, "limits", "message_bytes",
+                    &line_max) != 0 ||
+        !lp_proto_hex_read(epoch, &link->epoch) || line_max < LINE_BYTES_MIN ||
+        line_max > LINE_BYTES_MAX)
+        return lp_error_set(err, LP_EPROTO,
+                            "hello: the answer lacks a good epoch, server, proto or message_bytes");
     if (protocol < (json_int_t)LP_PROTO_VERSION_MIN || protocol > (json_int_t)LP_PROTO_VERSION_MAX)
         return lp_error_set(err, LP_EVERSION, "hello: protocol %lld, this library speaks %u to %u",
                             (long long)protocol, LP_PROTO_VERSION_MIN, LP_PROTO_VERSION_MAX);
     link->protocol = (uint32_t)protocol;
+    link->call.line_max = (size_t)line_max;
     strncpy(link->server, server, sizeof(link->server) - 1);
     return 0;
 }
@@ -128,8 +164,7 @@ static int ask(struct link_daemon *link, enum again again, uint64_t connection, 
                             "%s: the connection that this began on is lost: begin again", method);
     }
     if (link->call.sock >= 0) {
-        if (link->call.n_orphans != 0)
-            release_orphans(link, deadline_ns);
+        release_orphans(link, deadline_ns);
         if (link->call.sock >= 0)
             rc = lp_call_ask(&link->call, method, params, ret_result, ret_fds, n_fds, &sent,
                              deadline_ns, err);
@@ -195,18 +230,28 @@ static char *choose_path(const char *asked)
     return lp_mem_strdup(SOCKET_SYSTEM);
 }
 
+/* Cut text behind its first n bytes, or before a character that would be cut. */
+static void trim_utf8(char *text, size_t n)
+{
+    if (strlen(text) <= n)
+        return;
+    while (n != 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+        n--;
+    text[n] = '\0';
+}
+
 int lp_link_daemon_open(const struct lp_connect_options *options, uint64_t deadline_ns,
                         void **ret_link, struct lp_error *err)
 {
     struct link_daemon *link = lp_mem_zalloc(sizeof(*link));
-    char app[160];
+    char app[APP_BYTES_MAX + 4];
     int rc;
 
     if (link == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for a connection");
     (void)snprintf(app, sizeof(app), "%s/liblanepack " LP_VERSION,
                    options->app != NULL ? options->app : program_invocation_short_name);
-    app[128] = '\0';
+    trim_utf8(app, APP_BYTES_MAX);
     link->path = choose_path(options->path);
     link->name_space = lp_mem_strdup(options->name_space != NULL ? options->name_space : "default");
     link->app = lp_mem_strdup(app);
@@ -332,6 +377,19 @@ static json_t *name_list(const char *const *names, size_t n)
         }
     }
     return list;
+}
+
+/* How many of n names go into one request: a name may need two bytes for one. */
+static size_t names_a_request(const struct link_daemon *link, const char *const *names, size_t n)
+{
+    size_t room = link->call.line_max - LINE_BYTES_AROUND;
+    size_t i = 0;
+
+    while (i < n && i < ITEMS_A_REQUEST && 2 * strlen(names[i]) + 3 <= room) {
+        room -= 2 * strlen(names[i]) + 3;
+        i++;
+    }
+    return LP_MAX(i, (size_t)1);
 }
 
 static json_int_t left_ms(uint64_t deadline_ns)
@@ -571,6 +629,7 @@ static void read_object(struct link_daemon *link, const json_t *item, struct lp_
     if (object->code < 0)
         return;
     object->connection = link->connection;
+    object->epoch = link->epoch;
     if (!read_u64(item, "lease", &object->lease) ||
         !read_info(link, json_object_get(item, "info"), &object->info, &name))
         object->code = protocol_error("object.open", &object->error);
@@ -588,7 +647,7 @@ static int link_open(void *user, const char *const *names, size_t n,
     int rc;
 
     while (done < n) {
-        const size_t asked = LP_MIN(n - done, (size_t)ITEMS_A_REQUEST);
+        const size_t asked = names_a_request(link, names + done, n - done);
         json_t *result = NULL;
         const json_t *items;
         size_t got = 0;
@@ -622,7 +681,7 @@ static int link_exists(void *user, const char *const *names, size_t n, uint8_t *
     int rc;
 
     for (size_t done = 0; done < n;) {
-        const size_t asked = LP_MIN(n - done, (size_t)ITEMS_A_REQUEST);
+        const size_t asked = names_a_request(user, names + done, n - done);
         json_t *result = NULL;
         const json_t *hits;
 
@@ -649,7 +708,7 @@ static int link_remove(void *user, const char *const *names, size_t n, uint64_t 
     int rc;
 
     for (size_t done = 0; done < n;) {
-        const size_t asked = LP_MIN(n - done, (size_t)ITEMS_A_REQUEST);
+        const size_t asked = names_a_request(user, names + done, n - done);
         json_t *result = NULL;
         uint64_t deleted = 0;
 

@@ -256,14 +256,11 @@ static int open_one(struct link_local *link, const char *name, struct lp_link_ob
     LP_TRY(rc, lp_store_open(link->store, OWNER, link->name_space, name, &object->lease, &info,
                              &object->error));
     object->connection = CONNECTION;
-    object->info.epoch = EPOCH;
-    object->extents = lp_mem_alloc_array(info.n_extents, sizeof(*object->extents));
-    if (object->extents == NULL) {
-        (void)lp_store_release(link->store, OWNER, object->lease, NULL);
-        return lp_error_set(&object->error, LP_ENOMEM, "no memory for %u extents", info.n_extents);
-    }
+    object->epoch = EPOCH;
     read_info(&info, &object->info);
-    object->info.epoch = EPOCH;
+    object->extents = lp_mem_alloc_array(info.n_extents, sizeof(*object->extents));
+    if (object->extents == NULL)
+        return lp_error_set(&object->error, LP_ENOMEM, "no memory for %u extents", info.n_extents);
     memcpy(object->extents, info.extents, info.n_extents * sizeof(*object->extents));
     object->n_extents = info.n_extents;
     return 0;

@@ -2,6 +2,7 @@
 #include "client/names.h"
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "codec/shape.h"
 #include "lanepack/lanepack.h"
 
@@ -48,8 +49,11 @@ void lp_free(void *memory)
     lp_mem_free(memory);
 }
 
-_Static_assert(sizeof(struct lp_gather) != sizeof(struct lp_put_options) &&
-                   sizeof(struct lp_gather) != sizeof(struct lp_connect_options) &&
-                   sizeof(struct lp_gather) != sizeof(struct lp_shape) &&
-                   sizeof(struct lp_gather) != sizeof(struct lp_tensor_info),
-               "lp_options_init() knows lp_gather by its size");
+LP_STATIC_ASSERT(sizeof(struct lp_gather) != sizeof(struct lp_put_options) &&
+                     sizeof(struct lp_gather) != sizeof(struct lp_connect_options) &&
+                     sizeof(struct lp_gather) != sizeof(struct lp_shape) &&
+                     sizeof(struct lp_gather) != sizeof(struct lp_client_info) &&
+                     sizeof(struct lp_gather) != sizeof(struct lp_register_info) &&
+                     sizeof(struct lp_gather) != sizeof(struct lp_error) &&
+                     sizeof(struct lp_gather) != sizeof(struct lp_tensor_info),
+                 "lp_options_init() knows lp_gather by its size");

@@ -79,19 +79,18 @@ void lp_session_unref(struct lp_session *session)
     inherited = session->fork_generation != lp_session_fork_generation();
     lp_backend_cuda_close(session, inherited);
     session->ops->close(session->link, inherited);
-    /* In a child, maps that a device knows were left out by fork(), and their places may be in
-     * other use by now: they stay. A lock that another thread held can't be destroyed either. */
-    if (!inherited) {
-        lp_session_drop_arena_take(session->spare);
-        while (session->chunks != NULL) {
-            struct lp_chunk_map *map = session->chunks;
+    lp_session_drop_arena_take(session->spare);
+    while (session->chunks != NULL) {
+        struct lp_chunk_map *map = session->chunks;
 
-            session->chunks = map->next;
+        session->chunks = map->next;
+        /* Maps that a device knows were left out by fork(); a child may have other things there. */
+        if (!inherited || !session->registered)
             (void)munmap((void *)(uintptr_t)map->bytes, map->n_bytes);
-            lp_mem_free(map);
-        }
-        (void)pthread_mutex_destroy(&session->lock);
+        lp_mem_free(map);
     }
+    if (!inherited) /* another thread of the parent may have held it */
+        (void)pthread_mutex_destroy(&session->lock);
     lp_mem_free(session);
 }
 
@@ -235,9 +234,9 @@ static int fetch_chunks(struct lp_session *session, const uint32_t *chunks, size
     return rc;
 }
 
-int lp_session_map_chunks(struct lp_session *session, const uint32_t *chunks, size_t n,
-                          uint64_t epoch, struct lp_chunk_map **ret_maps, uint64_t deadline_ns,
-                          struct lp_error *err)
+/* All that are not mapped yet. */
+static int fetch_missing(struct lp_session *session, const uint32_t *chunks, size_t n,
+                         uint64_t epoch, uint64_t deadline_ns, struct lp_error *err)
 {
     uint32_t missing[LP_FETCH_MAX];
     size_t n_missing = 0;
@@ -256,7 +255,37 @@ int lp_session_map_chunks(struct lp_session *session, const uint32_t *chunks, si
             n_missing = 0;
         }
     }
-    LP_TRY(rc, fetch_chunks(session, missing, n_missing, epoch, deadline_ns, err));
+    return fetch_chunks(session, missing, n_missing, epoch, deadline_ns, err);
+}
+
+/* After a failure: what was mapped and is counted by no tensor. */
+static void unmap_uncounted(struct lp_session *session)
+{
+    struct lp_chunk_map **at = &session->chunks;
+
+    while (*at != NULL) {
+        struct lp_chunk_map *map = *at;
+
+        if (map->refs != 0) {
+            at = &map->next;
+            continue;
+        }
+        *at = map->next;
+        (void)munmap((void *)(uintptr_t)map->bytes, map->n_bytes);
+        lp_mem_free(map);
+    }
+}
+
+int lp_session_map_chunks(struct lp_session *session, const uint32_t *chunks, size_t n,
+                          uint64_t epoch, struct lp_chunk_map **ret_maps, uint64_t deadline_ns,
+                          struct lp_error *err)
+{
+    const int rc = fetch_missing(session, chunks, n, epoch, deadline_ns, err);
+
+    if (rc < 0) {
+        unmap_uncounted(session);
+        return rc;
+    }
     for (size_t i = 0; i < n; i++) {
         ret_maps[i] = find_chunk(session, chunks[i], epoch);
         ret_maps[i]->refs++;

@@ -72,7 +72,8 @@ static void fill_info(struct lp_tensor *tensor)
     info->raw_records = table->raw_records;
 }
 
-static int map_and_check(struct lp_tensor *tensor, uint64_t deadline_ns, struct lp_error *err)
+static int map_and_check(struct lp_tensor *tensor, uint64_t epoch, uint64_t deadline_ns,
+                         struct lp_error *err)
 {
     struct lp_session *session = tensor->session;
     uint32_t *chunks = lp_mem_alloc_array(tensor->n_extents, sizeof(*chunks));
@@ -85,8 +86,8 @@ static int map_and_check(struct lp_tensor *tensor, uint64_t deadline_ns, struct 
     for (uint32_t i = 0; i < tensor->n_extents; i++)
         chunks[i] = tensor->extents[i].chunk;
     LP_TRY_GOTO(rc,
-                lp_session_map_chunks(session, chunks, tensor->n_extents, tensor->info.epoch,
-                                      tensor->maps, deadline_ns, err),
+                lp_session_map_chunks(session, chunks, tensor->n_extents, epoch, tensor->maps,
+                                      deadline_ns, err),
                 done);
     mapped = tensor->n_extents;
     LP_TRY_GOTO(rc, check_extents(tensor, err), done);
@@ -127,7 +128,7 @@ int lp_tensor_make(struct lp_session *session, struct lp_link_object *object, ui
         goto fail;
     }
     memcpy(tensor->extents, object->extents, object->n_extents * sizeof(*tensor->extents));
-    LP_TRY_GOTO(rc, map_and_check(tensor, deadline_ns, err), fail);
+    LP_TRY_GOTO(rc, map_and_check(tensor, object->epoch, deadline_ns, err), fail);
     fill_info(tensor);
     lp_session_ref(session);
     lp_mem_free(object->extents);

@@ -79,21 +79,36 @@ static int sink_commit(void *user, uint64_t data_offset, const uint8_t *dst, uin
     return 0;
 }
 
-static void packing_end(struct lp_packing *packing)
+/* For what is handed back when a writer ends: after a deadline was missed, nobody waits again. */
+static uint64_t end_deadline(const struct lp_writer *writer)
+{
+    return writer->failed == LP_ETIMEDOUT ? 0 : lp_session_deadline(writer->session, 0);
+}
+
+static void put_back(struct lp_packing *packing)
 {
     struct lp_session *session = packing->writer->session;
-    const uint64_t deadline_ns = lp_session_deadline(session, 0);
+    const uint64_t deadline_ns = end_deadline(packing->writer);
 
-    if (packing->packing) {
-        lp_codec_packer_fini(&packing->packer);
-        lp_codec_table_fini(&packing->table);
-        packing->packing = false;
-    }
     (void)pthread_mutex_lock(&session->lock);
     for (uint32_t i = 0; i < packing->n_arenas; i++)
         if (packing->arenas[i] != NULL)
             lp_session_put_arena_take(session, packing->arenas[i], deadline_ns);
     (void)pthread_mutex_unlock(&session->lock);
+}
+
+static void packing_end(struct lp_packing *packing)
+{
+    if (packing->packing) {
+        lp_codec_packer_fini(&packing->packer);
+        lp_codec_table_fini(&packing->table);
+        packing->packing = false;
+    }
+    if (lp_session_check(packing->writer->session, NULL) == 0)
+        put_back(packing);
+    else
+        for (uint32_t i = 0; i < packing->n_arenas; i++)
+            lp_session_drop_arena_take(packing->arenas[i]);
     lp_mem_free(packing->arenas);
     lp_mem_free(packing->head);
     packing->arenas = NULL;
@@ -238,8 +253,7 @@ static void free_writer(struct lp_writer *writer)
 {
     if (writer == NULL)
         return;
-    if (lp_session_check(writer->session, NULL) == 0)
-        packing_end(&writer->packing);
+    packing_end(&writer->packing);
     lp_mem_free(writer->runs);
     lp_mem_free(writer->held);
     lp_mem_free(writer->name);
@@ -272,6 +286,7 @@ static int read_options(struct lp_writer *writer, const struct lp_put_options *o
                         struct lp_error *err)
 {
     const uint32_t known = LP_PUT_IF_ABSENT | LP_PUT_REPLACE | LP_PUT_EPHEMERAL | LP_PUT_VERIFY;
+    int rc;
 
     if (options == NULL)
         return 0;
@@ -292,8 +307,11 @@ static int read_options(struct lp_writer *writer, const struct lp_put_options *o
                                              .align_bytes = options->align_bytes,
                                              .record_rows = options->record_rows,
                                              .record_elements = options->record_elements};
-    if (options->tag == NULL)
+    if (options->tag == NULL || options->tag[0] == '\0')
         return 0;
+    rc = lp_codec_name_check(options->tag, strlen(options->tag), err);
+    if (rc < 0)
+        return lp_error_wrap(err, rc, "tag");
     writer->tag = lp_mem_strdup(options->tag);
     return writer->tag != NULL ? 0 : lp_error_set(err, LP_ENOMEM, "no memory for a tag");
 }
@@ -423,27 +441,46 @@ static int hold(struct lp_writer *writer, const uint8_t **src, uint64_t *n_eleme
     return writer->held_elements == writer->held_capacity ? release_held(writer, err) : 0;
 }
 
-int lp_writer_append_elements(lp_writer *writer, const void *elements, uint64_t n_elements,
-                              struct lp_error *err)
+/* n_elements are within the shape. */
+static int take_elements(struct lp_writer *writer, const uint8_t *src, uint64_t n_elements,
+                         struct lp_error *err)
 {
-    const uint8_t *src = elements;
-    int rc;
+    int rc = 0;
 
-    if (writer == NULL || (elements == NULL && n_elements != 0))
-        return lp_error_set(err, LP_EINVAL, "no writer or no elements");
-    LP_TRY(rc, lp_session_check(writer->session, err));
-    if (n_elements > writer->geometry.n_elements - writer->elements_in)
-        return lp_error_set(err, LP_ESIZE, "put %s: more than the %llu elements of its shape",
-                            writer->name, (unsigned long long)writer->geometry.n_elements);
-    writer->elements_in += n_elements;
-    if (n_elements == 0 || writer->absent_only)
-        return 0;
     if ((writer->flags & LP_PUT_VERIFY) != 0)
         LP_TRY(rc, note_runs(writer, src, n_elements, err));
     if (!writer->packing.packing)
         rc = hold(writer, &src, &n_elements, err);
     if (rc == 0 && n_elements != 0)
         rc = lp_codec_packer_append(&writer->packing.packer, src, n_elements, err);
+    return rc;
+}
+
+static int refuse_failed(const struct lp_writer *writer, struct lp_error *err)
+{
+    return lp_error_set(err, writer->failed,
+                        "put %s: an append failed (%s) and its rows are lost: begin again",
+                        writer->name, lp_error_name(writer->failed));
+}
+
+int lp_writer_append_elements(lp_writer *writer, const void *elements, uint64_t n_elements,
+                              struct lp_error *err)
+{
+    int rc;
+
+    if (writer == NULL || (elements == NULL && n_elements != 0))
+        return lp_error_set(err, LP_EINVAL, "no writer or no elements");
+    LP_TRY(rc, lp_session_check(writer->session, err));
+    if (writer->failed != 0)
+        return refuse_failed(writer, err);
+    if (n_elements > writer->geometry.n_elements - writer->elements_in)
+        return lp_error_set(err, LP_ESIZE, "put %s: more than the %llu elements of its shape",
+                            writer->name, (unsigned long long)writer->geometry.n_elements);
+    writer->elements_in += n_elements;
+    if (n_elements == 0 || writer->absent_only)
+        return 0;
+    rc = take_elements(writer, elements, n_elements, err);
+    writer->failed = rc < 0 ? rc : 0;
     return rc < 0 ? lp_error_wrap(err, rc, "put %s", writer->name) : 0;
 }
 
@@ -574,6 +611,9 @@ static int seal(struct lp_writer *writer, struct lp_tensor_info *ret_info, struc
     int rc;
 
     LP_TRY(rc, lp_session_check(writer->session, err));
+    if (writer->failed != 0)
+        return lp_error_set(err, writer->failed, "an append failed (%s) and its rows are lost",
+                            lp_error_name(writer->failed));
     if (writer->elements_in != writer->geometry.n_elements)
         return lp_error_set(err, LP_ESIZE, "%llu of %llu elements are missing",
                             (unsigned long long)(writer->geometry.n_elements - writer->elements_in),
@@ -606,6 +646,7 @@ int lp_writer_seal_take(lp_writer *writer, struct lp_tensor_info *ret_info, stru
     }
     if (rc == 0 && ret_info != NULL)
         lp_names_copy_struct(ret_info, &info, sizeof(info));
+    writer->failed = rc;
     if (rc < 0)
         lp_writer_abort_take(writer);
     else
@@ -623,7 +664,7 @@ void lp_writer_abort_take(lp_writer *writer)
     if (writer->oid != 0 && lp_session_check(session, NULL) == 0) {
         (void)pthread_mutex_lock(&session->lock);
         (void)session->ops->abort(session->link, writer->connection, writer->oid,
-                                  lp_session_deadline(session, 0), NULL);
+                                  end_deadline(writer), NULL);
         (void)pthread_mutex_unlock(&session->lock);
     }
     free_writer(writer);
@@ -672,10 +713,13 @@ int lp_client_put(lp_client *client, const char *name, const struct lp_shape *sh
     lp_options_init(&with_sample, sizeof(with_sample));
     if (options != NULL && options->struct_size == sizeof(*options))
         with_sample = *options;
-    LP_TRY(rc, read_shape(&geometry, shape, err));
-    if (data == NULL && geometry.n_elements != 0)
-        return lp_error_set(err, LP_EINVAL, "put %s: no data", name != NULL ? name : "");
-    if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES && with_sample.sample == NULL) {
+    rc = read_shape(&geometry, shape, err);
+    if (rc == 0 && data == NULL && geometry.n_elements != 0)
+        rc = lp_error_set(err, LP_EINVAL, "no data");
+    if (rc < 0)
+        return lp_error_wrap(err, rc, "put %s", name != NULL ? name : "");
+    if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES && with_sample.sample == NULL &&
+        (options == NULL || options->struct_size == sizeof(*options))) {
         LP_TRY(rc, spread_sample(&geometry, &with_sample, data, &sample,
                                  &with_sample.sample_elements, err));
         with_sample.sample = sample;

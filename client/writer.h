@@ -36,6 +36,7 @@ struct lp_writer {
     struct lp_plan_params params;
     uint64_t connection, oid; /* oid 0: nothing reserved */
     bool absent_only;         /* IF_ABSENT, and the name exists: rows are counted and dropped */
+    int failed;               /* of an append: rows are lost, only giving up is left */
     uint64_t elements_in;
     uint8_t *held; /* owned: rows that wait for the choice of a codec */
     uint64_t held_elements, held_capacity;

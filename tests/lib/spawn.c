@@ -37,6 +37,7 @@ static _Noreturn void exec_daemon(const char *const *first, const char *const *s
     for (; second != NULL && *second != NULL && n < SPAWN_ARGUMENTS_MAX - 1; second++)
         argv[n++] = (char *)(uintptr_t)*second;
     argv[n] = NULL;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves no daemon behind */
     (void)execv(argv[0], argv);
     perror(argv[0]);
     _exit(127);

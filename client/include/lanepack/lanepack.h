@@ -182,7 +182,7 @@ struct lp_client_info {
     uint32_t n_pools, ready; /* ready: the pool is resident */
     char capability[12]; /* "pinned", "pageable", "none": how a GPU of this process would reach the
                             pool; "none" until asked for */
-    char server[52];     /* "lanepackd 0.1.0", or "local" */
+    char server[60];     /* "lanepackd 0.1.0", or "local" */
 };
 
 /* Set struct_size and the defaults (all else 0). options: any struct of this header. */
@@ -239,8 +239,9 @@ LP_API int lp_client_put(lp_client *client, const char *name, const struct lp_sh
 
 /* The same as a stream, for tensors larger than memory: open, append rows in order until all are
  * in, seal. The codec is chosen from options->sample where it is given, else from the first rows
- * appended (up to 32 MiB are held back for that). One thread at a time per writer. Nobody sees the
- * tensor before the seal. */
+ * appended (up to 8 MiB are held back for that). One thread at a time per writer. Nobody sees the
+ * tensor before the seal. More rows than the shape has: LP_ESIZE, and nothing of them is taken. After
+ * any other failed append its rows are lost: later calls repeat its code, only giving up is left. */
 LP_API int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *shape,
                           const struct lp_put_options *options, lp_writer **ret_writer,
                           struct lp_error *err);
