@@ -3,22 +3,11 @@
 #include "store/pool.h"
 
 #include "base/alloc.h"
+#include "store/pool_impl.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-
-enum slice_state { SLICE_FREE, SLICE_TAKEN, SLICE_DONE };
-
-static void pool_lock(struct lp_pool *pool)
-{
-    (void)pthread_mutex_lock(&pool->mutex);
-}
-
-static void pool_unlock(struct lp_pool *pool)
-{
-    (void)pthread_mutex_unlock(&pool->mutex);
-}
 
 /* --- chunks by number ------------------------------------------------------------------------ */
 
@@ -40,39 +29,32 @@ static uint32_t position(const struct lp_pool *pool, uint32_t number)
 
 struct lp_chunk *lp_store_pool_find(struct lp_pool *pool, uint32_t number)
 {
-    pool_lock(pool);
+    lp_store_pool_lock(pool);
     const uint32_t at = position(pool, number);
     struct lp_chunk *chunk =
         at < pool->n_chunks && pool->chunk[at]->number == number ? pool->chunk[at] : NULL;
-    pool_unlock(pool);
+    lp_store_pool_unlock(pool);
     return chunk;
 }
 
-/* Held: numbers only grow, so a new chunk comes last. */
-static void install(struct lp_pool *pool, struct lp_chunk *chunk)
+/* Numbers only grow, so a new chunk comes last. */
+void lp_store_pool_install(struct lp_pool *pool, struct lp_chunk *chunk)
 {
     assert(pool->n_chunks < pool->params.n_chunks);
     pool->chunk[pool->n_chunks++] = chunk;
 }
 
-static uint32_t n_slices(const struct lp_pool *pool)
-{
-    const uint64_t bytes = pool->params.chunk_bytes;
-
-    return (uint32_t)(bytes / LP_POOL_SLICE_BYTES + (bytes % LP_POOL_SLICE_BYTES != 0));
-}
-
-static void chunk_free(struct lp_chunk *chunk)
+void lp_store_pool_chunk_free(struct lp_chunk *chunk)
 {
     lp_store_chunk_fini(chunk);
     lp_mem_free(chunk);
 }
 
-static int chunk_new(const struct lp_pool *pool, uint32_t number, struct lp_chunk **ret_chunk,
-                     struct lp_error *err)
+int lp_store_pool_chunk_new(const struct lp_pool *pool, uint32_t number,
+                            struct lp_chunk **ret_chunk, struct lp_error *err)
 {
     struct lp_chunk *chunk = lp_mem_zalloc(sizeof(*chunk));
-    uint8_t *slice = lp_mem_zalloc(n_slices(pool));
+    uint8_t *slice = lp_mem_zalloc(lp_store_pool_slices(pool));
     int rc = LP_ENOMEM;
 
     if (chunk == NULL || slice == NULL) {
@@ -81,7 +63,7 @@ static int chunk_new(const struct lp_pool *pool, uint32_t number, struct lp_chun
     }
     LP_TRY_GOTO(rc, lp_store_chunk_init(chunk, number, pool->params.chunk_bytes, err), fail);
     chunk->slice = slice;
-    chunk->slices_left = n_slices(pool);
+    chunk->slices_left = lp_store_pool_slices(pool);
     *ret_chunk = chunk;
     return 0;
 
@@ -100,10 +82,10 @@ static int make_chunks(struct lp_pool *pool, struct lp_error *err)
     for (uint32_t i = 0; i < pool->params.n_chunks; i++) {
         struct lp_chunk *chunk;
 
-        LP_TRY(rc, chunk_new(pool, pool->next_number, &chunk, err));
+        LP_TRY(rc, lp_store_pool_chunk_new(pool, pool->next_number, &chunk, err));
         pool->next_number++;
-        pool->slices_left += n_slices(pool);
-        install(pool, chunk);
+        pool->slices_left += lp_store_pool_slices(pool);
+        lp_store_pool_install(pool, chunk);
     }
     return 0;
 }
@@ -155,9 +137,9 @@ void lp_store_pool_fini(struct lp_pool *pool)
     if (pool == NULL || pool->params.n_chunks == 0)
         return;
     for (uint32_t i = 0; i < pool->n_chunks; i++)
-        chunk_free(pool->chunk[i]);
+        lp_store_pool_chunk_free(pool->chunk[i]);
     for (uint32_t i = 0; i < pool->n_dropped; i++)
-        chunk_free(pool->dropped[i]);
+        lp_store_pool_chunk_free(pool->dropped[i]);
     lp_mem_free(pool->chunk);
     lp_mem_free(pool->dropped);
     lp_store_extents_fini(&pool->extents);
@@ -165,188 +147,10 @@ void lp_store_pool_fini(struct lp_pool *pool)
     memset(pool, 0, sizeof(*pool));
 }
 
-/* --- pages ----------------------------------------------------------------------------------- */
-
-/* Held: the lowest slice that nobody has taken yet. */
-static bool claim_slice(struct lp_pool *pool, struct lp_chunk **ret_chunk, uint32_t *ret_slice)
-{
-    for (uint32_t i = 0; i < pool->n_chunks; i++) {
-        struct lp_chunk *chunk = pool->chunk[i];
-        if (chunk->slices_left == 0)
-            continue;
-        uint8_t *free_slice = memchr(chunk->slice, SLICE_FREE, n_slices(pool));
-        if (free_slice == NULL)
-            continue;
-        *free_slice = SLICE_TAKEN;
-        *ret_chunk = chunk;
-        *ret_slice = (uint32_t)(free_slice - chunk->slice);
-        return true;
-    }
-    return false;
-}
-
-static uint64_t slice_bytes(const struct lp_pool *pool, uint32_t slice)
-{
-    const uint64_t start = slice * LP_POOL_SLICE_BYTES;
-
-    return LP_MIN(LP_POOL_SLICE_BYTES, pool->params.chunk_bytes - start);
-}
-
-/* Lock a range where the pool is to be locked. With auto a refusal is noted and ends the attempts.
- * Returns the bytes locked, or an error when lock is on. */
-static int lock_range(struct lp_pool *pool, const struct lp_chunk *chunk, uint64_t offset,
-                      uint64_t bytes, uint64_t *ret_locked, struct lp_error *err)
-{
-    struct lp_error why = LP_ERROR_INIT;
-
-    pool_lock(pool);
-    const bool locking = pool->locking;
-    pool_unlock(pool);
-    *ret_locked = 0;
-    if (!locking)
-        return 0;
-    const int rc = lp_store_chunk_lock(chunk, offset, bytes, &why);
-    if (rc == 0) {
-        *ret_locked = bytes;
-        return 0;
-    }
-    if (pool->params.lock == LP_STORE_LOCK_ON)
-        return lp_error_set(err, rc, "%s", why.text);
-    pool_lock(pool);
-    pool->locking = false;
-    (void)snprintf(pool->lock_note, sizeof(pool->lock_note), "%.95s", why.text);
-    pool_unlock(pool);
-    return 0;
-}
-
-static int touch_slice(struct lp_pool *pool, const struct lp_chunk *chunk, uint32_t slice,
-                       uint64_t *ret_locked, struct lp_error *err)
-{
-    const uint64_t start = slice * LP_POOL_SLICE_BYTES, bytes = slice_bytes(pool, slice);
-    int rc;
-
-    LP_TRY(rc, lp_store_chunk_touch(chunk, start, bytes, err));
-    return lock_range(pool, chunk, start, bytes, ret_locked, err);
-}
-
-/* Held: one slice of chunk is resident. */
-static void count_slice(struct lp_pool *pool, struct lp_chunk *chunk, uint32_t slice,
-                        uint64_t locked)
-{
-    chunk->slice[slice] = SLICE_DONE;
-    chunk->locked_bytes += locked;
-    if (--chunk->slices_left == 0) {
-        lp_mem_free(chunk->slice);
-        chunk->slice = NULL;
-    }
-    pool->slices_left--;
-    pool->resident_bytes += slice_bytes(pool, slice);
-    pool->locked_bytes += locked;
-    pool->last_touch_ns = pool->params.now_ns(pool->params.now_user);
-}
-
-int lp_store_pool_prefault_step(struct lp_pool *pool, struct lp_error *err)
-{
-    struct lp_chunk *chunk;
-    uint32_t slice;
-    uint64_t locked = 0;
-
-    pool_lock(pool);
-    const bool found = claim_slice(pool, &chunk, &slice);
-    if (found && pool->first_touch_ns == 0)
-        pool->first_touch_ns = pool->params.now_ns(pool->params.now_user);
-    pool_unlock(pool);
-    if (!found)
-        return 0;
-    const int rc = touch_slice(pool, chunk, slice, &locked, err);
-    pool_lock(pool);
-    if (rc == 0)
-        count_slice(pool, chunk, slice, locked);
-    else
-        chunk->slice[slice] = SLICE_FREE; /* for a later try */
-    pool_unlock(pool);
-    return rc < 0 ? lp_error_wrap(err, rc, "pre-fault") : 1;
-}
-
-/* --- replacing ------------------------------------------------------------------------------- */
-
-/* End what was dropped. Freeing a chunk's pages takes as long as making them. */
-static void end_dropped(struct lp_pool *pool)
-{
-    for (;;) {
-        struct lp_chunk *chunk = NULL;
-
-        pool_lock(pool);
-        if (pool->n_dropped > 0)
-            chunk = pool->dropped[--pool->n_dropped];
-        pool_unlock(pool);
-        if (chunk == NULL)
-            return;
-        chunk_free(chunk);
-    }
-}
-
-/* Touch and lock all of a chunk that nobody else knows yet. */
-static int make_resident(struct lp_pool *pool, struct lp_chunk *chunk, struct lp_error *err)
-{
-    int rc;
-
-    for (uint32_t i = 0; i < n_slices(pool); i++) {
-        uint64_t locked;
-
-        LP_TRY(rc, touch_slice(pool, chunk, i, &locked, err));
-        chunk->locked_bytes += locked;
-    }
-    lp_mem_free(chunk->slice);
-    chunk->slice = NULL;
-    chunk->slices_left = 0;
-    return 0;
-}
-
-static int make_one(struct lp_pool *pool, uint32_t number, struct lp_chunk **ret_chunk,
-                    struct lp_error *err)
-{
-    struct lp_chunk *chunk;
-    int rc;
-
-    LP_TRY(rc, chunk_new(pool, number, &chunk, err));
-    rc = make_resident(pool, chunk, err);
-    if (rc < 0)
-        chunk_free(chunk);
-    else
-        *ret_chunk = chunk;
-    return rc;
-}
-
-int lp_store_pool_replenish(struct lp_pool *pool, struct lp_error *err)
-{
-    struct lp_chunk *chunk;
-
-    end_dropped(pool);
-    pool_lock(pool);
-    const bool wanted = pool->n_chunks + pool->n_dropped + pool->n_making < pool->params.n_chunks;
-    const uint32_t number = pool->next_number;
-    pool->next_number += wanted;
-    pool->n_making += wanted;
-    pool_unlock(pool);
-    if (!wanted)
-        return 0;
-    const int rc = make_one(pool, number, &chunk, err);
-    pool_lock(pool);
-    pool->n_making--;
-    if (rc == 0) {
-        install(pool, chunk);
-        pool->resident_bytes += chunk->bytes;
-        pool->locked_bytes += chunk->locked_bytes;
-    }
-    pool_unlock(pool);
-    return rc < 0 ? lp_error_wrap(err, rc, "replace a chunk") : 1;
-}
-
 void lp_store_pool_drop(struct lp_pool *pool, struct lp_chunk *chunk)
 {
     assert(chunk->uses == 0 && chunk->slices_left == 0);
-    pool_lock(pool);
+    lp_store_pool_lock(pool);
     const uint32_t at = position(pool, chunk->number);
     assert(at < pool->n_chunks && pool->chunk[at] == chunk);
     pool->n_chunks--;
@@ -355,7 +159,7 @@ void lp_store_pool_drop(struct lp_pool *pool, struct lp_chunk *chunk)
     pool->dropped[pool->n_dropped++] = chunk;
     pool->resident_bytes -= chunk->bytes;
     pool->locked_bytes -= chunk->locked_bytes;
-    pool_unlock(pool);
+    lp_store_pool_unlock(pool);
 }
 
 /* --- handing out ----------------------------------------------------------------------------- */
@@ -404,10 +208,10 @@ static int convert_one(struct lp_pool *pool, struct lp_error *err)
 {
     int rc;
 
-    pool_lock(pool);
+    lp_store_pool_lock(pool);
     const struct chunk_counts counts = count_chunks(pool);
     struct lp_chunk *chunk = convertible(&counts) > 0 ? first_blank(pool, false) : NULL;
-    pool_unlock(pool);
+    lp_store_pool_unlock(pool);
     if (chunk == NULL)
         return lp_error_set(err, LP_ENOSPC, "no free range is large enough");
     LP_TRY(rc, lp_store_extents_reserve(&pool->extents, err));
@@ -453,12 +257,12 @@ static bool drop_empty(struct lp_pool *pool)
 {
     struct lp_chunk *empty = NULL;
 
-    pool_lock(pool);
+    lp_store_pool_lock(pool);
     for (uint32_t i = 0; i < pool->n_chunks && empty == NULL; i++)
         if (pool->chunk[i]->use == LP_CHUNK_POOL && pool->chunk[i]->uses == 0 &&
             pool->chunk[i]->slices_left == 0)
             empty = pool->chunk[i];
-    pool_unlock(pool);
+    lp_store_pool_unlock(pool);
     if (empty == NULL)
         return false;
     lp_store_extents_remove(&pool->extents, empty->number);
@@ -471,10 +275,10 @@ int lp_store_pool_take_arena(struct lp_pool *pool, struct lp_chunk **ret_chunk,
 {
     int rc;
 
-    pool_lock(pool);
+    lp_store_pool_lock(pool);
     const struct chunk_counts counts = count_chunks(pool);
     struct lp_chunk *chunk = first_blank(pool, true);
-    pool_unlock(pool);
+    lp_store_pool_unlock(pool);
     if (chunk == NULL && counts.blank > 0)
         return lp_error_set(err, LP_EBUSY, "no blank chunk is resident yet; try again");
     if (chunk == NULL && (counts.missing > 0 || drop_empty(pool)))
@@ -492,9 +296,9 @@ int lp_store_pool_take_arena(struct lp_pool *pool, struct lp_chunk **ret_chunk,
 
 int lp_store_pool_begin_adopt(struct lp_pool *pool, struct lp_error *err)
 {
-    pool_lock(pool);
+    lp_store_pool_lock(pool);
     const struct chunk_counts counts = count_chunks(pool);
-    pool_unlock(pool);
+    lp_store_pool_unlock(pool);
     if (counts.spare < 2 && !drop_empty(pool))
         return lp_error_set(err, LP_ENOSPC, "no chunk would be left to write in: let it be copied");
     pool->n_adopting++;
@@ -515,13 +319,14 @@ int lp_store_pool_adopt(struct lp_pool *pool, struct lp_chunk *chunk, struct lp_
 
     /* The old map went, whatever came of the adoption, and its locks with it. */
     if (chunk->map != NULL)
-        rc = lock_range(pool, chunk, 0, chunk->bytes, &locked, adopt_rc < 0 ? NULL : err);
-    pool_lock(pool);
+        rc = lp_store_pool_lock_range(pool, chunk, 0, chunk->bytes, &locked,
+                                      adopt_rc < 0 ? NULL : err);
+    lp_store_pool_lock(pool);
     if (adopt_rc == 0)
         chunk->use = LP_CHUNK_ADOPTED;
     pool->locked_bytes += locked - chunk->locked_bytes;
     chunk->locked_bytes = locked;
-    pool_unlock(pool);
+    lp_store_pool_unlock(pool);
     return adopt_rc < 0 ? adopt_rc : rc;
 }
 
@@ -529,7 +334,7 @@ void lp_store_pool_get_state(struct lp_pool *pool, struct lp_store_state *state)
 {
     const uint64_t room = lp_shm_chunk_room(pool->params.chunk_bytes);
 
-    pool_lock(pool);
+    lp_store_pool_lock(pool);
     const struct chunk_counts counts = count_chunks(pool);
     state->resident_bytes = pool->resident_bytes;
     state->locked_bytes = pool->locked_bytes;
@@ -537,7 +342,7 @@ void lp_store_pool_get_state(struct lp_pool *pool, struct lp_store_state *state)
         state->prefault_ns = pool->last_touch_ns - pool->first_touch_ns;
     state->ready = pool->slices_left == 0;
     memcpy(state->lock_note, pool->lock_note, sizeof(state->lock_note));
-    pool_unlock(pool);
+    lp_store_pool_unlock(pool);
     state->pool_bytes = pool->params.chunk_bytes * pool->params.n_chunks;
     state->chunk_bytes = pool->params.chunk_bytes;
     state->n_chunks = pool->params.n_chunks;

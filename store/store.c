@@ -10,10 +10,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define HUGE_PAGE_BYTES (2ull << 20) /* chunks are multiples, so that large pages could back them  \
-                                      */
-#define CHUNKS_MAX (1u << 20)        /* no host allows more descriptors */
-#define FDS_FOR_OTHERS 32u           /* what the process needs beside one per chunk, at least */
+#define HUGE_PAGE_BYTES                                                                            \
+    (2ull << 20)              /* chunks are multiples, so that large pages could back them         \
+                               */
+#define CHUNKS_MAX (1u << 20) /* no host allows more descriptors */
+#define FDS_FOR_OTHERS 32u    /* what the process needs beside one per chunk, at least */
 
 /* --- new ------------------------------------------------------------------------------------- */
 

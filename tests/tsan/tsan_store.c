@@ -5,6 +5,7 @@
 #include "tests/lib/small_store.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,8 +80,10 @@ static void *run_ticket(void *user)
 static void *replenish(void *user)
 {
     (void)user;
-    while (lp_atomic_load_acquire_u32(&stop) == 0)
+    while (lp_atomic_load_acquire_u32(&stop) == 0) {
         must(lp_store_replenish(small.store, NULL) >= 0, "replenish");
+        (void)sched_yield();
+    }
     return NULL;
 }
 
@@ -121,7 +124,7 @@ static void seal_in_parallel(uint32_t round)
     pthread_t thread[TICKETS];
 
     while (small_store_state(&small).missing_chunks > 0)
-        ; /* the replacing thread is at it */
+        (void)sched_yield(); /* the replacing thread is at it */
     for (uint32_t i = 0; i < TICKETS; i++) {
         begin(i, (round + i) % 3 == 0, &job[i]);
         must(pthread_create(&thread[i], NULL, run_ticket, &job[i]) == 0, "thread");
