@@ -169,6 +169,7 @@ static int put_at(json_t *root, const char *key, json_t *value)
 struct text {
     char *bytes;
     size_t length, room;
+    bool failed; /* jansson does not pass on every failure of its callback, so it is kept here */
 };
 
 static int text_append(const char *bytes, size_t length, void *user)
@@ -178,6 +179,7 @@ static int text_append(const char *bytes, size_t length, void *user)
     if (length + 2 > text->room - text->length) {
         const size_t room = text->room * 2 + length + 512;
         char *grown = lp_mem_realloc_array(text->bytes, room, 1);
+        text->failed = text->failed || grown == NULL;
         if (grown == NULL)
             return -1;
         text->bytes = grown;
@@ -200,7 +202,7 @@ int lp_conf_dump(const struct lp_config *config, char **ret_text, struct lp_erro
     if (!failed)
         failed = json_dump_callback(root, text_append, &text, JSON_INDENT(4));
     json_decref(root);
-    if (failed) {
+    if (failed || text.failed) {
         lp_mem_free(text.bytes);
         return lp_error_set(err, LP_ENOMEM, "no memory to write the configuration");
     }

@@ -215,6 +215,7 @@ void lp_proto_answer_fini(struct lp_proto_answer *answer)
 struct line {
     char *bytes;
     size_t length, room;
+    bool failed; /* jansson does not pass on every failure of its callback, so it is kept here */
 };
 
 static int line_append(const char *bytes, size_t length, void *user)
@@ -224,6 +225,7 @@ static int line_append(const char *bytes, size_t length, void *user)
     if (length > line->room - line->length) {
         const size_t room = LP_MAX(line->room * 2, line->length + length + 256);
         char *grown = lp_mem_realloc_array(line->bytes, room, 1);
+        line->failed = line->failed || grown == NULL;
         if (grown == NULL)
             return -1;
         line->bytes = grown;
@@ -248,7 +250,7 @@ static int line_json(struct line *line, const json_t *value)
 static int line_end(struct line *line, int failed, char **ret_line, size_t *ret_bytes,
                     struct lp_error *err)
 {
-    if (failed != 0) {
+    if (failed != 0 || line->failed) {
         lp_mem_free(line->bytes);
         return lp_error_set(err, LP_ENOMEM, "no memory for a message");
     }
