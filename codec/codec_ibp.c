@@ -4,10 +4,10 @@
  * (codecs.md, section 2). */
 #include "codec/codec_ibp.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "codec/ibp_record.h"
+
+#include <string.h>
 
 #define SWEEP_FIRST 0.70f
 #define SWEEP_STEP 0.05f
@@ -59,16 +59,20 @@ int lp_codec_ibp_set_masks(struct lp_ibp *ibp, const uint64_t *mask, const uint6
     return 0;
 }
 
-/* Each bit of v as a byte of 0 or 1, bit 0 lowest. */
-static inline uint64_t spread_bits(uint8_t v)
+/* Eight bytes of a record from p on; behind its end zeros. */
+static inline uint64_t load_bytes(const uint8_t *record, uint32_t record_bytes, uint32_t p)
 {
-    const uint64_t each = v * 0x0101010101010101ull & 0x8040201008040201ull;
+    uint64_t bytes = 0;
 
-    return (each + 0x7f7f7f7f7f7f7f7full) >> 7 & 0x0101010101010101ull;
+    if (p + 8 <= record_bytes)
+        return lp_load_u64(record + p);
+    for (uint32_t i = 0; p + i < record_bytes; i++)
+        bytes |= (uint64_t)record[p + i] << (8 * i);
+    return bytes;
 }
 
-/* counts[8 * p + b]: records in which bit b of byte p is set. narrow: record_bytes words of eight
- * byte counters, emptied before they overflow. */
+/* counts[8 * p + b]: records in which bit b of byte p is set. narrow: for each bit of eight bytes
+ * eight byte counters, emptied before they overflow; record_bytes + 7 words. */
 static void count_bits(const uint8_t *sample, uint64_t n_records, uint32_t record_bytes,
                        uint64_t *narrow, uint64_t *counts)
 {
@@ -76,13 +80,18 @@ static void count_bits(const uint8_t *sample, uint64_t n_records, uint32_t recor
     for (uint64_t first = 0; first < n_records; first += BYTE_COUNTER_MAX) {
         const uint64_t n = LP_MIN(n_records - first, BYTE_COUNTER_MAX);
 
-        memset(narrow, 0, record_bytes * sizeof(*narrow));
-        for (uint64_t r = first; r < first + n; r++)
-            for (uint32_t p = 0; p < record_bytes; p++)
-                narrow[p] += spread_bits(sample[r * record_bytes + p]);
+        memset(narrow, 0, (record_bytes + 7) / 8 * 8 * sizeof(*narrow));
+        for (uint64_t r = first; r < first + n; r++) {
+            for (uint32_t p = 0; p < record_bytes; p += 8) {
+                const uint64_t bytes = load_bytes(sample + r * record_bytes, record_bytes, p);
+
+                for (uint32_t b = 0; b < 8; b++)
+                    narrow[p + b] += bytes >> b & 0x0101010101010101ull;
+            }
+        }
         for (uint32_t p = 0; p < record_bytes; p++)
             for (uint32_t b = 0; b < 8; b++)
-                counts[8 * (size_t)p + b] += narrow[p] >> (8 * b) & 0xff;
+                counts[8 * (size_t)p + b] += narrow[p / 8 * 8 + b] >> (8 * (p % 8)) & 0xff;
     }
 }
 
@@ -203,8 +212,8 @@ int lp_codec_ibp_learn(struct lp_ibp *ret_ibp, uint32_t word_bytes, const void *
                             record_bytes, word_bytes);
     if (!(threshold >= 0 && threshold <= 1))
         return lp_error_set(err, LP_EINVAL, "ibp threshold %g is not in 0 .. 1", (double)threshold);
-    /* Per byte of a record eight 64-bit counters, and one word of eight narrow ones. */
-    counts = lp_mem_alloc_array(record_bytes, 9 * sizeof(*counts));
+    /* Per byte of a record eight 64-bit counters, and one word of eight narrow ones, in eights. */
+    counts = lp_mem_alloc_array((size_t)record_bytes + 1, 9 * sizeof(*counts));
     if (counts == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory to count the bits of records of %u bytes",
                             record_bytes);

@@ -8,10 +8,10 @@
 #ifndef LP_CODEC_IBP_RECORD_H
 #define LP_CODEC_IBP_RECORD_H
 
-#include <string.h>
-
 #include "base/bytes.h"
 #include "codec/table.h"
+
+#include <string.h>
 
 #define LP_IBP_INLINE static inline __attribute__((always_inline))
 
@@ -129,18 +129,33 @@ LP_IBP_INLINE int lp_ibp_decode(const struct lp_ibp *ibp, const void *src, uint3
     return lp_ibp_decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, 8, open_gaps);
 }
 
+/* Bits of word j, packed being 0 or 1. Which words are packed is hard to predict, so nothing
+ * branches on it. */
+LP_IBP_INLINE uint64_t lp_ibp_word_bits(const struct lp_ibp *ibp, uint32_t j, uint32_t s,
+                                        uint64_t packed)
+{
+    return 8 * s - ((8 * s - ibp->packed_bits[j]) & -packed);
+}
+
 /* Participation bits into dst (NULL: only counted); returns the bits of the string. */
 LP_IBP_INLINE uint64_t lp_ibp_match(const struct lp_ibp *ibp, const uint8_t *src, uint32_t n_words,
                                     uint32_t s, uint8_t *dst)
 {
     uint64_t n_bits = 0;
 
-    for (uint32_t j = 0; j < n_words; j++) {
-        const bool packed = (lp_ibp_load(src + (size_t)j * s, s) & ibp->mask[j]) == ibp->value[j];
+    for (uint32_t first = 0; first < n_words; first += 8) {
+        const uint32_t end = LP_MIN(first + 8, n_words);
+        uint64_t byte = 0;
 
-        n_bits += packed ? ibp->packed_bits[j] : 8 * s;
-        if (dst != NULL && packed)
-            dst[j / 8] |= (uint8_t)(1u << (j % 8));
+        for (uint32_t j = first; j < end; j++) {
+            const uint64_t word = lp_ibp_load(src + (size_t)j * s, s);
+            const uint64_t packed = (word & ibp->mask[j]) == ibp->value[j];
+
+            n_bits += lp_ibp_word_bits(ibp, j, s, packed);
+            byte |= packed << (j - first);
+        }
+        if (dst != NULL)
+            dst[first / 8] = (uint8_t)byte;
     }
     return n_bits;
 }
@@ -156,9 +171,9 @@ LP_IBP_INLINE void lp_ibp_encode_string(const struct lp_ibp *ibp, const uint8_t 
 
     for (uint32_t j = 0; j < n_words; j++) {
         const uint64_t x = lp_ibp_load(src + (size_t)j * s, s);
-        const bool packed = (participation[j / 8] >> (j % 8) & 1) != 0;
-        const uint64_t bits = packed ? close_gaps(x, ~ibp->mask[j] & ones) : x;
-        const uint32_t n = packed ? ibp->packed_bits[j] : w, room = w - used;
+        const uint64_t packed = participation[j / 8] >> (j % 8) & 1;
+        const uint64_t bits = close_gaps(x, (~ibp->mask[j] | (packed - 1)) & ones);
+        const uint32_t n = (uint32_t)lp_ibp_word_bits(ibp, j, s, packed), room = w - used;
 
         if (n < room) {
             /* In two steps: nothing to add and an empty word would shift by 64. */
