@@ -180,6 +180,7 @@ static int make_tensors(lp_client *client, const char *const *names, size_t n,
     for (size_t i = 0; i < n; i++) {
         struct lp_link_object *object = &objects[i];
         struct lp_error error = object->error;
+        char label[LP_NAMES_LABEL_BYTES];
         int code = object->code;
 
         ret_tensors[i] = NULL;
@@ -190,7 +191,7 @@ static int make_tensors(lp_client *client, const char *const *names, size_t n,
         if (ret_codes != NULL)
             ret_codes[i] = code;
         if (code < 0 && first == 0)
-            first = lp_error_set(err, code, "%s: %s", names[i], error.text);
+            first = lp_error_set(err, code, "%s: %s", lp_names_label(names[i], label), error.text);
     }
     return first;
 }

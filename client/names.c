@@ -19,6 +19,21 @@ void lp_names_copy_struct(void *dst, const void *src, size_t src_bytes)
     memcpy(dst, &dst_bytes, sizeof(dst_bytes));
 }
 
+const char *lp_names_label(const char *name, char label[LP_NAMES_LABEL_BYTES])
+{
+    size_t n = LP_NAMES_LABEL_BYTES - 4;
+
+    if (name == NULL)
+        name = "";
+    if (strlen(name) < LP_NAMES_LABEL_BYTES)
+        return memcpy(label, name, strlen(name) + 1);
+    while (n != 0 && ((unsigned char)name[n] & 0xc0u) == 0x80u) /* not into a character */
+        n--;
+    memcpy(label, name, n);
+    memcpy(label + n, "...", 4);
+    return label;
+}
+
 uint32_t lp_version(void)
 {
     return LP_VERSION_MAJOR << 16 | LP_VERSION_MINOR << 8 | LP_VERSION_PATCH;

@@ -379,6 +379,7 @@ int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *s
     writer->session = client->session;
     writer->packing.writer = writer;
     lp_session_ref(writer->session);
+    (void)lp_names_label(name, writer->label);
     writer->name = lp_mem_strdup(name);
     rc = writer->name != NULL ? 0 : lp_error_set(err, LP_ENOMEM, "no memory for a name");
     LP_TRY_GOTO(rc, rc, fail);
@@ -405,8 +406,9 @@ done:
     return 0;
 
 fail:
+    rc = lp_error_wrap(err, rc, "put %s", writer->label);
     free_writer(writer);
-    return lp_error_wrap(err, rc, "put %s", name);
+    return rc;
 }
 
 /* The codec is chosen from what is held, which then is packed. */
@@ -460,7 +462,7 @@ static int refuse_failed(const struct lp_writer *writer, struct lp_error *err)
 {
     return lp_error_set(err, writer->failed,
                         "put %s: an append failed (%s) and its rows are lost: begin again",
-                        writer->name, lp_error_name(writer->failed));
+                        writer->label, lp_error_name(writer->failed));
 }
 
 int lp_writer_append_elements(lp_writer *writer, const void *elements, uint64_t n_elements,
@@ -475,13 +477,13 @@ int lp_writer_append_elements(lp_writer *writer, const void *elements, uint64_t 
         return refuse_failed(writer, err);
     if (n_elements > writer->geometry.n_elements - writer->elements_in)
         return lp_error_set(err, LP_ESIZE, "put %s: more than the %llu elements of its shape",
-                            writer->name, (unsigned long long)writer->geometry.n_elements);
+                            writer->label, (unsigned long long)writer->geometry.n_elements);
     writer->elements_in += n_elements;
     if (n_elements == 0 || writer->absent_only)
         return 0;
     rc = take_elements(writer, elements, n_elements, err);
     writer->failed = rc < 0 ? rc : 0;
-    return rc < 0 ? lp_error_wrap(err, rc, "put %s", writer->name) : 0;
+    return rc < 0 ? lp_error_wrap(err, rc, "put %s", writer->label) : 0;
 }
 
 int lp_writer_append(lp_writer *writer, const void *rows, uint64_t n_rows, struct lp_error *err)
@@ -491,7 +493,7 @@ int lp_writer_append(lp_writer *writer, const void *rows, uint64_t n_rows, struc
     if (writer == NULL)
         return lp_error_set(err, LP_EINVAL, "no writer");
     if (!lp_mul_u64(n_rows, writer->geometry.row_elements, &n_elements))
-        return lp_error_set(err, LP_ESIZE, "put %s: %llu rows", writer->name,
+        return lp_error_set(err, LP_ESIZE, "put %s: %llu rows", writer->label,
                             (unsigned long long)n_rows);
     return lp_writer_append_elements(writer, rows, n_elements, err);
 }
@@ -642,7 +644,7 @@ int lp_writer_seal_take(lp_writer *writer, struct lp_tensor_info *ret_info, stru
     } else {
         rc = seal(writer, &info, err);
         if (rc < 0)
-            rc = lp_error_wrap(err, rc, "put %s", writer->name);
+            rc = lp_error_wrap(err, rc, "put %s", writer->label);
     }
     if (rc == 0 && ret_info != NULL)
         lp_names_copy_struct(ret_info, &info, sizeof(info));
@@ -705,6 +707,7 @@ int lp_client_put(lp_client *client, const char *name, const struct lp_shape *sh
                   const void *data, const struct lp_put_options *options, struct lp_error *err)
 {
     struct lp_put_options with_sample;
+    char label[LP_NAMES_LABEL_BYTES];
     struct lp_geometry geometry;
     lp_writer *writer;
     void *sample = NULL;
@@ -717,7 +720,7 @@ int lp_client_put(lp_client *client, const char *name, const struct lp_shape *sh
     if (rc == 0 && data == NULL && geometry.n_elements != 0)
         rc = lp_error_set(err, LP_EINVAL, "no data");
     if (rc < 0)
-        return lp_error_wrap(err, rc, "put %s", name != NULL ? name : "");
+        return lp_error_wrap(err, rc, "put %s", lp_names_label(name, label));
     if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES && with_sample.sample == NULL &&
         (options == NULL || options->struct_size == sizeof(*options))) {
         LP_TRY(rc, spread_sample(&geometry, &with_sample, data, &sample,

@@ -7,6 +7,7 @@
 #ifndef LP_CLIENT_WRITER_H
 #define LP_CLIENT_WRITER_H
 
+#include "client/names.h"
 #include "client/session.h"
 #include "codec/packer.h"
 #include "codec/plan.h"
@@ -28,8 +29,9 @@ struct lp_packing {
 };
 
 struct lp_writer {
-    struct lp_session *session; /* a reference */
-    char *name, *tag;           /* owned */
+    struct lp_session *session;       /* a reference */
+    char *name, *tag;                 /* owned */
+    char label[LP_NAMES_LABEL_BYTES]; /* the name, for errors */
     uint32_t flags;
     uint64_t timeout_ns;
     struct lp_geometry geometry;
