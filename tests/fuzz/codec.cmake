@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+lp_fuzz_target(table LIBS lp_codec)
+lp_fuzz_target(lpk LIBS lp_codec)
+lp_fuzz_target(ibp LIBS lp_codec)
