@@ -16,6 +16,7 @@
 int bench_codec_main(int argc, char **argv);
 int bench_ops_main(int argc, char **argv);
 int bench_gather_main(int argc, char **argv);
+int bench_control_main(int argc, char **argv);
 
 /* Exit codes. */
 #define BENCH_OK 0

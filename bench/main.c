@@ -17,6 +17,7 @@ static const struct {
      "sizes and speeds of tensors in each codec, beside memcpy and peers"},
     {"ops", bench_ops_main, "each function of each CPU tier, in cache"},
     {"gather", bench_gather_main, "random rows of packed tables, beside the same gather by memcpy"},
+    {"control", bench_control_main, "the daemon's socket: first answer, requests, pre-fault"},
 };
 
 int main(int argc, char **argv)

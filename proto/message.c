@@ -212,6 +212,9 @@ void lp_proto_answer_fini(struct lp_proto_answer *answer)
 
 /* --- Making lines --- */
 
+/* Fractions in results are measurements, for people: not 17 digits. */
+#define RESULT_PRECISION JSON_REAL_PRECISION(9)
+
 struct line {
     char *bytes;
     size_t length, room;
@@ -241,10 +244,9 @@ static int line_text(struct line *line, const char *text)
     return line_append(text, strlen(text), line);
 }
 
-static int line_json(struct line *line, const json_t *value)
+static int line_json(struct line *line, const json_t *value, size_t flags)
 {
-    return json_dump_callback(value, line_append, line,
-                              JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
+    return json_dump_callback(value, line_append, line, JSON_COMPACT | JSON_ENCODE_ANY | flags);
 }
 
 static int line_end(struct line *line, int failed, char **ret_line, size_t *ret_bytes,
@@ -269,7 +271,7 @@ int lp_proto_request_emit(uint64_t id, const char *method, const json_t *params,
                    (unsigned long long)id);
     const int failed =
         line_text(&line, head) || line_text(&line, method) || line_text(&line, "\"") ||
-        (params != NULL && (line_text(&line, ",\"params\":") || line_json(&line, params))) ||
+        (params != NULL && (line_text(&line, ",\"params\":") || line_json(&line, params, 0))) ||
         line_text(&line, "}\n");
     return line_end(&line, failed, ret_line, ret_bytes, err);
 }
@@ -279,9 +281,9 @@ int lp_proto_result_emit(const json_t *id, const json_t *result, char **ret_line
 {
     struct line line = {0};
     const int failed = line_text(&line, "{\"jsonrpc\":\"2.0\",\"id\":") ||
-                       (id != NULL ? line_json(&line, id) : line_text(&line, "null")) ||
-                       line_text(&line, ",\"result\":") || line_json(&line, result) ||
-                       line_text(&line, "}\n");
+                       (id != NULL ? line_json(&line, id, 0) : line_text(&line, "null")) ||
+                       line_text(&line, ",\"result\":") ||
+                       line_json(&line, result, RESULT_PRECISION) || line_text(&line, "}\n");
 
     return line_end(&line, failed, ret_line, ret_bytes, err);
 }
