@@ -8,10 +8,10 @@
 
 #define LP_NIBBLES 0x11111111u
 
-/* Bit i of the low byte goes to bit 4 * i. */
+/* Bit i of eight goes to bit 4 * i. */
 LP_DEVICE uint32_t lp_gpu_spread(uint32_t bits)
 {
-    bits = ((bits & 0xffu) * 0x1001u) & 0x000f000fu;
+    bits = (bits * 0x1001u) & 0x000f000fu;
     bits = (bits * 0x41u) & 0x03030303u;
     return (bits * 9u) & LP_NIBBLES;
 }
@@ -43,14 +43,6 @@ LP_DEVICE uint32_t lp_gpu_bytes_high(const uint32_t table[2], uint32_t selectors
 LP_DEVICE uint32_t lp_gpu_byte_mask(uint32_t ones)
 {
     return lp_gpu_lookup<0x0000ff00u, 0u>(ones);
-}
-
-/* 32 bits from any bit on. Reads the aligned word behind, too. */
-LP_DEVICE uint32_t lp_gpu_bits(const uint32_t *words, uint32_t bit)
-{
-    const uint32_t *const at = words + (bit >> 5);
-
-    return __funnelshift_r(at[0], at[1], bit);
 }
 
 /* 32 bits, the first one on top, from any bit of a string that fills its words from the top. flip

@@ -19,6 +19,7 @@ struct lp_gpu_record {
     uint32_t first, last;        /* elements [first, last) go out ... */
     unsigned char *out;          /* ... to here, without gaps; on a border of an element's size */
     uint32_t lane;
+    unsigned char *scratch;      /* LP_GATHER_SCRATCH_BYTES of shared memory, the warp's own */
 };
 
 /* bytes [first, last) of a run that lies in shared memory go to out. Byte by byte, but for whole words. */

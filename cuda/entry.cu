@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels by name, as gpu_launch.c looks them up: lp_gather_<codec>[_<dtype>]. One argument,
- * struct lp_gather_args by value. Launch: blocks of whole warps, warp_bytes of dynamic shared memory
- * for each warp, any number of blocks. */
+/* The kernels by name, as gpu_launch.c looks them up: lp_gather_<codec>_<dtype>[_<levels>]. One
+ * argument,
+ * struct lp_gather_args by value. Launch: blocks of whole warps, warp_bytes of dynamic shared
+ * memory for each warp, any number of blocks. */
 #include "cuda/gather_kernel.cuh"
 
 /* Four warps, as gather_plan.c launches them, and four such blocks on a multiprocessor: said so that
@@ -18,9 +19,24 @@
 
 LP_GATHER_KERNEL(lp_gather_raw_any, lp_gather_raw)
 LP_GATHER_KERNEL(lp_gather_ibp_any, lp_gather_ibp)
-LP_GATHER_KERNEL(lp_gather_lane_f64, lp_gather_lane<lp_lane_f64>)
-LP_GATHER_KERNEL(lp_gather_lane_f32, lp_gather_lane<lp_lane_f32>)
-LP_GATHER_KERNEL(lp_gather_lane_f16, lp_gather_lane<lp_lane_f16>)
-LP_GATHER_KERNEL(lp_gather_lane_bf16, lp_gather_lane<lp_lane_bf16>)
-LP_GATHER_KERNEL(lp_gather_lane_f8_e4m3, lp_gather_lane<lp_lane_f8_e4m3>)
-LP_GATHER_KERNEL(lp_gather_lane_f8_e5m2, lp_gather_lane<lp_lane_f8_e5m2>)
+
+/* Any levels, and those that the encoder most often chooses (codec_lane_learn.c). */
+#define LP_GATHER_LANE(dtype)                                                                      \
+    LP_GATHER_KERNEL(lp_gather_lane_##dtype, lp_gather_lane<lp_lane_##dtype, lp_lane_any_widths>)
+#define LP_GATHER_LEVELS(dtype, levels, ...)                                                       \
+    LP_GATHER_KERNEL(lp_gather_lane_##dtype##_##levels,                                            \
+                     lp_gather_lane<lp_lane_##dtype, lp_lane_widths<__VA_ARGS__>>)
+LP_GATHER_LANE(f64)
+LP_GATHER_LANE(f32)
+LP_GATHER_LANE(f16)
+LP_GATHER_LANE(bf16)
+LP_GATHER_LANE(f8_e4m3)
+LP_GATHER_LANE(f8_e5m2)
+
+LP_GATHER_LEVELS(bf16, 223, 2, 2, 3)
+LP_GATHER_LEVELS(bf16, 2223, 2, 2, 2, 3)
+LP_GATHER_LEVELS(bf16, 123, 1, 2, 3)
+LP_GATHER_LEVELS(bf16, 1123, 1, 1, 2, 3)
+LP_GATHER_LEVELS(f32, 223, 2, 2, 3)
+LP_GATHER_LEVELS(f32, 2223, 2, 2, 2, 3)
+LP_GATHER_LEVELS(f16, 33, 3, 3)

@@ -15,9 +15,13 @@
 
 #define LP_GATHER_WARP 32u
 #define LP_GATHER_ITEMS 32u        /* pieces that a warp looks up at once, at most */
-#define LP_GATHER_ITEM_BYTES 32u
+#define LP_GATHER_ITEM_BYTES 48u
+#define LP_GATHER_SCRATCH_BYTES 64u /* 32 exponents, and what a read of eight may reach behind them */
 #define LP_GATHER_ITEM_STAGES 2u   /* records of a warp in shared memory: decoded, and on its way */
-#define LP_GATHER_SLACK_BYTES 64u  /* behind a staged record: windows may reach that far */
+/* Readable behind a staged record. A record of one step is decoded before its size is checked: its
+ * levels say where they end, and however wrong they are, no more than 15 bits and a raw exponent per
+ * element, so 256 elements end within this. */
+#define LP_GATHER_SLACK_BYTES 704u
 
 /* Division by a number that is known before the launch: a call to a division routine would cost
  * each kernel registers. Granlund and Montgomery, "Division by Invariant Integers using

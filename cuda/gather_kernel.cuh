@@ -17,15 +17,19 @@
 
 enum lp_gather_kind { LP_GATHER_NOTHING, LP_GATHER_RAW, LP_GATHER_CODED, LP_GATHER_DEFAULT, LP_GATHER_BAD };
 
-/* A piece, as its lane found it and all lanes read it; two loads of 16 bytes. */
+/* A piece, as its lane found it and all lanes read it; three loads of 16 bytes. */
 struct alignas(16) lp_gather_item {
-    uint64_t source;         /* device address of the record, or of the default row */
-    uint64_t out;            /* of the piece */
-    uint32_t stored_bytes;
-    uint32_t kind_elements;  /* enum lp_gather_kind << 24 | elements of the record */
-    uint32_t first, last;    /* elements that are wanted */
+    uint64_t source;       /* device address: sector border below the record, or the default row */
+    uint64_t out;          /* of the piece */
+    uint32_t before;       /* bytes from source to the record */
+    uint32_t stored_bytes; /* of the record */
+    uint32_t fetch_bytes;  /* from source on, whole sectors */
+    uint32_t kind;         /* enum lp_gather_kind */
+    uint32_t elements;     /* of the record */
+    uint32_t first, last;  /* those that are wanted */
+    uint32_t unused;
 };
-static_assert(sizeof(lp_gather_item) == LP_GATHER_ITEM_BYTES, "gpu_launch.c reserves this much");
+static_assert(sizeof(lp_gather_item) == LP_GATHER_ITEM_BYTES, "gather_plan.c reserves this much");
 
 LP_DEVICE uint64_t lp_gather_divide(uint64_t n, const lp_gather_divisor &d)
 {
@@ -89,9 +93,17 @@ LP_DEVICE void lp_gather_find(const lp_gather_table &t, uint64_t record, lp_gath
     good = bytes > 0 && bytes <= raw_length && segment < t.n_segments && (((uint32_t)offset | bytes) & (t.align_bytes - 1)) == 0;
     end = segment + 1 < t.n_segments ? t.segment_bytes : t.last_segment_bytes;
     good = good && offset + bytes <= end;
-    item.source = good ? reinterpret_cast<const uint64_t *>(t.segments_dev)[segment] + offset : 0;
-    item.stored_bytes = good ? bytes : 0;
-    item.kind_elements = (uint32_t)(good ? (bytes == raw_length ? LP_GATHER_RAW : LP_GATHER_CODED) : LP_GATHER_BAD) << 24 | n;
+    item.elements = n;
+    item.kind = bytes == raw_length ? LP_GATHER_RAW : LP_GATHER_CODED;
+    if (!good) {
+        item.kind = LP_GATHER_BAD;
+        return;
+    }
+    const uint64_t address = reinterpret_cast<const uint64_t *>(t.segments_dev)[segment] + offset;
+    item.before = (uint32_t)address & (LP_FORMAT_SECTOR_BYTES - 1);
+    item.source = address - item.before;
+    item.stored_bytes = bytes;
+    item.fetch_bytes = (item.before + bytes + LP_FORMAT_SECTOR_BYTES - 1) & ~(LP_FORMAT_SECTOR_BYTES - 1);
 }
 
 /* The number of output row i. A negative one becomes too large. */
@@ -110,7 +122,7 @@ LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
     const lp_gather_table &t = a.table;
     const uint64_t position = lp_gather_divide(i, a.pieces), piece = i - position * a.pieces.by;
     const uint64_t row = lp_gather_row(a, position), row_out = a.out_dev + position * a.row_elements * t.elem_bytes;
-    lp_gather_item item = {0, row_out, 0, LP_GATHER_NOTHING << 24, 0, 0};
+    lp_gather_item item = {0, row_out, 0, 0, 0, LP_GATHER_NOTHING, 0, 0, 0, 0};
 
     if (row >= a.table_rows) {
         if (piece != 0)
@@ -120,7 +132,7 @@ LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
             return item;
         }
         item.source = a.default_row_dev;
-        item.kind_elements = LP_GATHER_DEFAULT << 24;
+        item.kind = LP_GATHER_DEFAULT;
         return item;
     }
     const uint64_t begin = row * a.row_elements, end = min(begin + a.row_elements, a.n_elements);
@@ -134,7 +146,7 @@ LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
     item.out = row_out + (from - begin) * t.elem_bytes;
     item.first = (uint32_t)(from - record_begin);
     item.last = (uint32_t)(to - record_begin);
-    if (item.kind_elements >> 24 == LP_GATHER_BAD)
+    if (item.kind == LP_GATHER_BAD)
         lp_gpu_report(a.status_dev, LP_GATHER_STATUS_CORRUPT | (position + 1));
     return item;
 }
@@ -144,12 +156,13 @@ LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
 /* Ask for all sectors that the record touches. */
 LP_DEVICE void lp_gather_fetch(const lp_gather_item &item, unsigned char *stage, uint32_t lane)
 {
-    const uint32_t before = (uint32_t)item.source & (LP_FORMAT_SECTOR_BYTES - 1);
-    const uint32_t bytes = (before + item.stored_bytes + LP_FORMAT_SECTOR_BYTES - 1) & ~(LP_FORMAT_SECTOR_BYTES - 1);
-    const unsigned char *const from = reinterpret_cast<const unsigned char *>(item.source - before);
+    const unsigned char *const from = reinterpret_cast<const unsigned char *>(item.source) + 16 * lane;
+    const uint32_t end = item.fetch_bytes, step = 16 * LP_GATHER_WARP;
 
-    for (uint32_t at = 0; at < bytes; at += 16 * LP_GATHER_WARP)
-        lp_gpu_copy_async(stage + at + 16 * lane, from + at + 16 * lane, at + 16 * lane < bytes);
+    stage += 16 * lane;
+    lp_gpu_copy_async(stage, from, 16 * lane, end);
+    for (uint32_t at = step; at < end; at += step)
+        lp_gpu_copy_async(stage + at, from + at, at + 16 * lane, end);
 }
 
 /* --- decoding --------------------------------------------------------------------------------- */
@@ -182,19 +195,20 @@ struct lp_gather_ibp {
         return lp_gpu_decode_ibp(record, table);
     }
 };
-template <class F> struct lp_gather_lane {
+template <class F, class L> struct lp_gather_lane {
     LP_DEVICE bool decode(const lp_gpu_record &record, const lp_gather_table &table)
     {
-        return lp_gpu_decode_lane<F>(record, table);
+        return lp_gpu_decode_lane<F, L>(record, table);
     }
 };
 
 template <class Codec>
-LP_DEVICE void lp_gather_put(const lp_gather_args &a, const lp_gather_item &item, uint64_t i, const unsigned char *stage, uint32_t lane)
+LP_DEVICE void lp_gather_put(const lp_gather_args &a, const lp_gather_item &item, uint64_t i, const unsigned char *stage,
+                             unsigned char *scratch, uint32_t lane)
 {
-    const uint32_t kind = item.kind_elements >> 24, before = (uint32_t)item.source & (LP_FORMAT_SECTOR_BYTES - 1);
-    const lp_gpu_record record = {stage + before, item.stored_bytes, item.kind_elements & 0xffffff, item.first,
-                                  item.last, reinterpret_cast<unsigned char *>(item.out), lane};
+    const lp_gpu_record record = {stage + item.before, item.stored_bytes, item.elements, item.first, item.last,
+                                  reinterpret_cast<unsigned char *>(item.out), lane, scratch};
+    const uint32_t kind = item.kind;
 
     if (kind == LP_GATHER_CODED) {
         if (!Codec::decode(record, a.table) && lane == 0)
@@ -217,40 +231,39 @@ template <class Codec> LP_DEVICE void lp_gather_body(const lp_gather_args &a)
     LP_DYNAMIC_SHARED(unsigned char, shared);
     const uint32_t lane = threadIdx.x & (LP_GATHER_WARP - 1), warp = threadIdx.x / LP_GATHER_WARP;
     const uint32_t warps = blockDim.x / LP_GATHER_WARP;
-    unsigned char *const mine = shared + warp * a.warp_bytes;
-    lp_gather_item *const items = reinterpret_cast<lp_gather_item *>(mine);
-    unsigned char *const stages = mine + LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES;
+    unsigned char *const mine = shared + lp_gpu_keep(warp * a.warp_bytes);
+    lp_gather_item *const items = reinterpret_cast<lp_gather_item *>(mine + LP_GATHER_SCRATCH_BYTES);
+    const uint32_t stages = LP_GATHER_SCRATCH_BYTES + LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES;
+    const uint32_t both = lp_gpu_keep(2 * stages + (a.n_stages - 1) * a.stage_bytes);
     const uint64_t n_items = a.n_rows * a.pieces.by;
     const uint64_t stride = (uint64_t)gridDim.x * warps * a.items_per_warp;
 
     for (uint64_t first = ((uint64_t)blockIdx.x * warps + warp) * a.items_per_warp; first < n_items; first += stride) {
-        const uint32_t count = (uint32_t)min((uint64_t)a.items_per_warp, n_items - first);
-        uint32_t stage = 0;
+        const uint32_t count = lp_gpu_keep((uint32_t)min((uint64_t)a.items_per_warp, n_items - first));
+        const uint32_t ahead = lp_gpu_keep(a.n_stages > 1 ? count : 0), behind = lp_gpu_keep(count - ahead);
+        uint32_t at = stages;   /* of the stage that is decoded; the other one begins at both - at */
 
         if (lane < count)
             items[lane] = lp_gather_look_up(a, first + lane);
         __syncwarp();
-        lp_gather_fetch(items[0], stages, lane);
+        lp_gather_fetch(items[0], mine + at, lane);
         __pipeline_commit();
-        for (uint32_t k = 0; k < count; k++) {
-            const uint32_t other = stage ^ (a.n_stages - 1);
+        for (uint32_t k = 0; k < count;) {
+            const lp_gather_item &item = items[k++];
 
-            if (a.n_stages > 1) {
-                if (k + 1 < count)
-                    lp_gather_fetch(items[k + 1], stages + other * a.stage_bytes, lane);
-                __pipeline_commit();
-                __pipeline_wait_prior(1);
-            } else {
-                __pipeline_wait_prior(0);
-            }
+            /* An empty group follows where nothing is fetched ahead, so that one wait fits both. */
+            if (k < ahead)
+                lp_gather_fetch(items[k], mine + (both - at), lane);
+            __pipeline_commit();
+            __pipeline_wait_prior(1);
             __syncwarp();
-            lp_gather_put<Codec>(a, items[k], first + k, stages + stage * a.stage_bytes, lane);
+            lp_gather_put<Codec>(a, item, first + k - 1, mine + at, mine, lane);
             __syncwarp();
-            if (a.n_stages == 1 && k + 1 < count) {
-                lp_gather_fetch(items[k + 1], stages, lane);
+            if (k < behind) {
+                lp_gather_fetch(items[k], mine + at, lane);
                 __pipeline_commit();
             }
-            stage = other;
+            at = both - at;
         }
     }
 }

@@ -150,28 +150,45 @@ void lp_gpu_plan_ibp(struct lp_gather_ibp_part *ret_parts, const struct lp_gathe
     }
 }
 
+/* The kernels for tables of codec lane: of a dtype, and of a dtype and levels that are known to the
+ * compiler. entry.cu has exactly these. */
+#define ANY(dtype, name) {dtype, 0, "lp_gather_lane_" name}
+
+static const struct {
+    uint32_t dtype, levels; /* a hexadecimal digit for each width; 0: any */
+    const char *name;
+} lane_kernels[] = {
+    {LP_DTYPE_BF16, 0x223, "lp_gather_lane_bf16_223"},
+    {LP_DTYPE_BF16, 0x2223, "lp_gather_lane_bf16_2223"},
+    {LP_DTYPE_BF16, 0x123, "lp_gather_lane_bf16_123"},
+    {LP_DTYPE_BF16, 0x1123, "lp_gather_lane_bf16_1123"},
+    {LP_DTYPE_F32, 0x223, "lp_gather_lane_f32_223"},
+    {LP_DTYPE_F32, 0x2223, "lp_gather_lane_f32_2223"},
+    {LP_DTYPE_F16, 0x33, "lp_gather_lane_f16_33"},
+    ANY(LP_DTYPE_F64, "f64"),
+    ANY(LP_DTYPE_F32, "f32"),
+    ANY(LP_DTYPE_F16, "f16"),
+    ANY(LP_DTYPE_BF16, "bf16"),
+    ANY(LP_DTYPE_F8_E4M3, "f8_e4m3"),
+    ANY(LP_DTYPE_F8_E5M2, "f8_e5m2"),
+};
+
 const char *lp_gpu_plan_kernel(const struct lp_gather_table *table)
 {
+    uint32_t levels = 0;
+
     if (table->codec == LP_CODEC_RAW)
         return "lp_gather_raw_any";
     if (table->codec == LP_CODEC_IBP)
         return "lp_gather_ibp_any";
-    switch (table->dtype) {
-    case LP_DTYPE_F64:
-        return "lp_gather_lane_f64";
-    case LP_DTYPE_F32:
-        return "lp_gather_lane_f32";
-    case LP_DTYPE_F16:
-        return "lp_gather_lane_f16";
-    case LP_DTYPE_BF16:
-        return "lp_gather_lane_bf16";
-    case LP_DTYPE_F8_E4M3:
-        return "lp_gather_lane_f8_e4m3";
-    case LP_DTYPE_F8_E5M2:
-        return "lp_gather_lane_f8_e5m2";
-    default:
-        return NULL;
+    for (uint32_t k = 0; k < table->n_levels; k++)
+        levels = levels << 4 | table->level[k].width;
+    for (size_t i = 0; i < LP_ARRAY_LEN(lane_kernels); i++) {
+        if (lane_kernels[i].dtype == table->dtype &&
+            (lane_kernels[i].levels == levels || lane_kernels[i].levels == 0))
+            return lane_kernels[i].name;
     }
+    return NULL;
 }
 
 /* Output size, borders, and that no count overflows. */
@@ -231,7 +248,8 @@ static int plan_shape(struct lp_gather_args *a, struct lp_gpu_shape *ret_shape,
     a->stage_bytes = (uint32_t)lp_round_up_u64(record + 2 * LP_FORMAT_SECTOR_BYTES, 32) +
                      LP_GATHER_SLACK_BYTES;
     a->n_stages = LP_GATHER_ITEM_STAGES;
-    a->warp_bytes = LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES + a->n_stages * a->stage_bytes;
+    a->warp_bytes = LP_GATHER_SCRATCH_BYTES + LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES +
+                    a->n_stages * a->stage_bytes;
     if (a->warp_bytes > max_shared_bytes) {
         a->n_stages = 1;
         a->warp_bytes -= a->stage_bytes;

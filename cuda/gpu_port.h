@@ -88,58 +88,107 @@ template <uint32_t MASK> LP_DEVICE uint32_t lp_gpu_select(uint32_t a, uint32_t b
     return bits;
 }
 
-/* Inclusive prefix sum over the warp, and the value of its last lane. All 32 lanes call. */
+/* v, which the compiler then keeps: left alone it computes values that a loop needs all over again,
+ * to save a register. */
+LP_DEVICE uint32_t lp_gpu_keep(uint32_t v)
+{
+    asm volatile("" : "+r"(v));
+    return v;
+}
+
+/* a * FACTOR + b, where nvcc would rather shift and add. */
+template <uint32_t FACTOR> LP_DEVICE uint32_t lp_gpu_mad(uint32_t a, uint32_t b)
+{
+    uint32_t sum;
+    asm("mad.lo.u32 %0, %1, %3, %2;" : "=r"(sum) : "r"(a), "r"(b), "n"(FACTOR));
+    return sum;
+}
+
+/* Words in shared memory, on a 4-byte border, as lp_gpu_window() wants them. */
+struct lp_gpu_words {
+    uint32_t address;
+};
+
+LP_DEVICE lp_gpu_words lp_gpu_shared_words(const void *words)
+{
+    return {(uint32_t)__cvta_generic_to_shared(words)};
+}
+
+/* 32 bits of the words from any bit on. Reads the word behind, too. */
+LP_DEVICE uint32_t lp_gpu_window(const lp_gpu_words &words, uint32_t bit)
+{
+    uint32_t bits;
+    asm volatile("{\n\t"
+                 ".reg .u32 at, low, high;\n\t"
+                 "shr.u32 at, %1, 5;\n\t"
+                 "mad.lo.u32 at, at, 4, %2;\n\t"
+                 "ld.shared.u32 low, [at];\n\t"
+                 "ld.shared.u32 high, [at+4];\n\t"
+                 "shf.r.wrap.b32 %0, low, high, %1;\n\t"
+                 "}"
+                 : "=r"(bits)
+                 : "r"(bit), "r"(words.address)
+                 : "memory");
+    return bits;
+}
+
+/* Inclusive prefix sum over the warp, and the value of its last lane. All 32 lanes call. A lane that
+ * has none below it gets its own value from the shuffle, and adds nothing. */
 LP_DEVICE uint32_t lp_gpu_scan(uint32_t v)
 {
+    uint32_t sum;
     asm volatile("{\n\t"
                  ".reg .pred p;\n\t"
                  ".reg .u32 t;\n\t"
-                 "shfl.sync.up.b32 t|p, %0, 1, 0, -1;\n\t"
-                 "@p add.u32 %0, %0, t;\n\t"
+                 "shfl.sync.up.b32 %0|p, %1, 1, 0, -1;\n\t"
+                 "@p add.u32 %0, %0, %1;\n\t"
                  "shfl.sync.up.b32 t|p, %0, 2, 0, -1;\n\t"
-                 "@p add.u32 %0, %0, t;\n\t"
-                 "shfl.sync.up.b32 t|p, %0, 4, 0, -1;\n\t"
+                 "@p add.u32 t, t, %0;\n\t"
+                 "shfl.sync.up.b32 %0|p, t, 4, 0, -1;\n\t"
                  "@p add.u32 %0, %0, t;\n\t"
                  "shfl.sync.up.b32 t|p, %0, 8, 0, -1;\n\t"
-                 "@p add.u32 %0, %0, t;\n\t"
-                 "shfl.sync.up.b32 t|p, %0, 16, 0, -1;\n\t"
+                 "@p add.u32 t, t, %0;\n\t"
+                 "shfl.sync.up.b32 %0|p, t, 16, 0, -1;\n\t"
                  "@p add.u32 %0, %0, t;\n\t"
                  "}"
-                 : "+r"(v));
-    return v;
+                 : "=&r"(sum)
+                 : "r"(v));
+    return sum;
 }
 
 LP_DEVICE uint32_t lp_gpu_last(uint32_t v)
 {
-    asm volatile("shfl.sync.idx.b32 %0, %0, 31, 31, -1;" : "+r"(v));
-    return v;
+    uint32_t last;
+    asm volatile("shfl.sync.idx.b32 %0, %1, 31, 31, -1;" : "=r"(last) : "r"(v));
+    return last;
 }
 
 /* Sum over the warp, in every lane. */
 LP_DEVICE uint32_t lp_gpu_sum(uint32_t v)
 {
 #if __CUDA_ARCH__ >= 800
-    asm volatile("redux.sync.add.u32 %0, %0, -1;" : "+r"(v));
-    return v;
+    uint32_t sum;
+    asm volatile("redux.sync.add.u32 %0, %1, -1;" : "=r"(sum) : "r"(v));
+    return sum;
 #else
     return lp_gpu_last(lp_gpu_scan(v));
 #endif
 }
 
-/* Start a copy of 16 bytes to shared memory, where wanted; __pipeline_commit() and
+/* Start a copy of 16 bytes to shared memory if at < end; __pipeline_commit() and
  * __pipeline_wait_prior() go with it. Before sm_80 the copy is done on return. */
-LP_DEVICE void lp_gpu_copy_async(void *dst, const void *src, bool wanted)
+LP_DEVICE void lp_gpu_copy_async(void *dst, const void *src, uint32_t at, uint32_t end)
 {
 #if __CUDA_ARCH__ >= 800
     asm volatile("{\n\t"
                  ".reg .pred p;\n\t"
-                 "setp.ne.u32 p, %0, 0;\n\t"
-                 "@p cp.async.cg.shared.global [%1], [%2], 16;\n\t"
-                 "}" ::"r"((uint32_t)wanted),
-                 "r"((uint32_t)__cvta_generic_to_shared(dst)), "l"(src)
+                 "setp.lt.u32 p, %0, %1;\n\t"
+                 "@p cp.async.cg.shared.global [%2], [%3], 16;\n\t"
+                 "}" ::"r"(at),
+                 "r"(end), "r"((uint32_t)__cvta_generic_to_shared(dst)), "l"(src)
                  : "memory");
 #else
-    if (wanted)
+    if (at < end)
         *static_cast<uint4 *>(dst) = *static_cast<const uint4 *>(src);
 #endif
 }
@@ -166,6 +215,32 @@ template <uint32_t MASK> LP_DEVICE uint32_t lp_gpu_select(uint32_t a, uint32_t b
     return (a & MASK) | (b & ~MASK);
 }
 
+LP_DEVICE uint32_t lp_gpu_keep(uint32_t v)
+{
+    return v;
+}
+
+struct lp_gpu_words {
+    const uint32_t *address;
+};
+
+LP_DEVICE lp_gpu_words lp_gpu_shared_words(const void *words)
+{
+    return {static_cast<const uint32_t *>(words)};
+}
+
+LP_DEVICE uint32_t lp_gpu_window(const lp_gpu_words &words, uint32_t bit)
+{
+    const uint32_t *const at = words.address + (bit >> 5);
+
+    return __funnelshift_r(at[0], at[1], bit);
+}
+
+template <uint32_t FACTOR> LP_DEVICE uint32_t lp_gpu_mad(uint32_t a, uint32_t b)
+{
+    return a * FACTOR + b;
+}
+
 LP_DEVICE uint32_t lp_gpu_scan(uint32_t v)
 {
     for (uint32_t delta = 1; delta < 32; delta *= 2) {
@@ -185,9 +260,9 @@ LP_DEVICE uint32_t lp_gpu_sum(uint32_t v)
     return __reduce_add_sync(0xffffffffu, v);
 }
 
-LP_DEVICE void lp_gpu_copy_async(void *dst, const void *src, bool wanted)
+LP_DEVICE void lp_gpu_copy_async(void *dst, const void *src, uint32_t at, uint32_t end)
 {
-    if (wanted)
+    if (at < end)
         __pipeline_memcpy_async(dst, src, 16);
 }
 

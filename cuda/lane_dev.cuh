@@ -39,6 +39,34 @@ struct lp_lane_f8_e5m2 {
     static constexpr uint32_t ELEM = 1, BYTES = 0, PLANES = 3, WIDE_EXPONENT = 0;
 };
 
+/* Widths of the levels, known when the kernel is compiled: every branch on them is gone then. */
+template <uint32_t A, uint32_t B = 0, uint32_t C = 0, uint32_t D = 0, uint32_t E = 0> struct lp_lane_widths {
+    static constexpr bool KNOWN = true;
+    static constexpr uint32_t MOST = (A != 0) + (B != 0) + (C != 0) + (D != 0) + (E != 0);
+    LP_DEVICE constexpr uint32_t levels(const lp_gather_table &)
+    {
+        return MOST;
+    }
+    LP_DEVICE constexpr uint32_t width(const lp_gather_table &, uint32_t level)
+    {
+        return level == 0 ? A : level == 1 ? B : level == 2 ? C : level == 3 ? D : E;
+    }
+};
+
+/* Any widths. */
+struct lp_lane_any_widths {
+    static constexpr bool KNOWN = false;
+    static constexpr uint32_t MOST = LP_LANE_LEVELS;
+    LP_DEVICE uint32_t levels(const lp_gather_table &table)
+    {
+        return table.n_levels;
+    }
+    LP_DEVICE uint32_t width(const lp_gather_table &table, uint32_t level)
+    {
+        return table.level[level].width;
+    }
+};
+
 /* Exponents of eight elements: their low bytes, and their high bytes where they have 11 bits. */
 template <class F> struct lp_lane_eight {
     uint32_t low[2], high[2];
@@ -47,20 +75,23 @@ template <class F> struct lp_lane_eight {
 /* What is known of a record and grows while its steps go on. Lives in registers. */
 template <class F> struct lp_lane_state {
     const uint32_t *words;                  /* the record, on a 4-byte border */
+    lp_gpu_words string;                    /* the same, for bits */
+    unsigned char *scratch;                 /* of the warp */
+    uint32_t lane, below;                   /* and a bit for each lane below */
     uint32_t limit_bits;                    /* its stored length */
-    bool one_step;
-    uint32_t bit[LP_LANE_LEVELS];           /* first bit of each level's planes */
-    uint32_t count[LP_LANE_LEVELS];         /* codes of each level */
+    uint32_t bit[LP_LANE_LEVELS + 1];       /* first bit of each level's planes */
+    uint32_t count[LP_LANE_LEVELS + 1];     /* codes of each level */
     uint32_t end_bit, raw_count;            /* of the bit string; raw exponents behind it */
+    bool bad;                               /* the record breaks the format */
     uint32_t done[LP_LANE_LEVELS + 1];      /* codes of the steps before, per level; raw ones last */
     struct lp_lane_eight<F> table[LP_LANE_LEVELS];
 };
 
 /* --- finding the parts ------------------------------------------------------------------------ */
 
-template <class F> LP_DEVICE uint32_t lp_lane_end_bit(const lp_lane_state<F> &s, const lp_gather_table &table, uint32_t level)
+template <class L, class F> LP_DEVICE uint32_t lp_lane_end_bit(const lp_lane_state<F> &s, const lp_gather_table &table, uint32_t level)
 {
-    return s.bit[level] + table.level[level].width * s.count[level];
+    return s.bit[level] + L::width(table, level) * s.count[level];
 }
 
 template <class F> LP_DEVICE uint32_t lp_lane_size(const lp_lane_state<F> &s)
@@ -69,41 +100,41 @@ template <class F> LP_DEVICE uint32_t lp_lane_size(const lp_lane_state<F> &s)
 }
 
 /* Zero codes among count codes of some planes that begin at bit. */
-LP_DEVICE uint32_t lp_lane_count_zeros(const uint32_t *words, uint32_t bit, uint32_t width, uint32_t count, uint32_t lane)
+LP_DEVICE uint32_t lp_lane_count_zeros(const lp_gpu_words &words, uint32_t bit, uint32_t width, uint32_t count, uint32_t lane)
 {
     uint32_t zeros = 0;
 
     for (uint32_t first = 0; first < count; first += 32 * 32) {
         const uint32_t at = min(first + 32 * lane, count), left = min(count - at, 32u);
-        uint32_t any = lp_gpu_bits(words, bit + at);
+        uint32_t any = lp_gpu_window(words, bit + at);
 
         if (width > 1)
-            any |= lp_gpu_bits(words, bit + count + at);
+            any |= lp_gpu_window(words, bit + count + at);
         if (width > 2)
-            any |= lp_gpu_bits(words, bit + 2 * count + at);
+            any |= lp_gpu_window(words, bit + 2 * count + at);
         zeros += (uint32_t)__popc(~(any | __funnelshift_lc(0u, 0xffffffffu, left)));
     }
     return lp_gpu_sum(zeros);
 }
 
 /* Every level's place and count, before the first step. False: the record ends too early. */
-template <class F>
+template <class L, class F>
 LP_DEVICE bool lp_lane_find_levels(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t lane)
 {
     uint32_t end = 0, zeros = s.count[0];
 
 #pragma unroll
     for (uint32_t k = 0; k < LP_LANE_LEVELS; k++) {
-        if (k >= table.n_levels)
+        if (k >= L::levels(table))
             break;
         if (k > 0) {
             s.bit[k] = end;
             s.count[k] = zeros;
         }
-        end = lp_lane_end_bit(s, table, k);
+        end = lp_lane_end_bit<L>(s, table, k);
         if (end > s.limit_bits)
             return false;
-        zeros = lp_lane_count_zeros(s.words, s.bit[k], table.level[k].width, s.count[k], lane);
+        zeros = lp_lane_count_zeros(s.string, s.bit[k], L::width(table, k), s.count[k], lane);
     }
     s.end_bit = end;
     s.raw_count = zeros;
@@ -135,14 +166,24 @@ LP_DEVICE void lp_lane_set_table(lp_lane_eight<F> &to, const lp_gather_level &le
     }
 }
 
-template <class F> LP_DEVICE void lp_lane_set_tables(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t base)
+/* The tables of a record with its own base, which ends at byte head. False: the base is no exponent. */
+template <class F>
+LP_DEVICE bool lp_lane_set_tables(lp_lane_state<F> &s, const lp_gpu_record &record, const lp_gather_table &table, uint32_t head)
+{
+    uint32_t base = record.bytes[head - table.base_bytes];
+
+    if (F::WIDE_EXPONENT)
+        base |= (uint32_t)record.bytes[head - 1] << 8;
+#pragma unroll
+    for (uint32_t k = 0; k < LP_LANE_LEVELS; k++)
+        lp_lane_set_table<F>(s.table[k], table.level[k], base, table.exponent_mask);
+    return base <= table.exponent_mask;
+}
+
+template <class F> LP_DEVICE void lp_lane_copy_tables(lp_lane_state<F> &s, const lp_gather_table &table)
 {
 #pragma unroll
     for (uint32_t k = 0; k < LP_LANE_LEVELS; k++) {
-        if (table.base_bytes != 0) {
-            lp_lane_set_table(s.table[k], table.level[k], base, table.exponent_mask);
-            continue;
-        }
 #pragma unroll
         for (uint32_t i = 0; i < 2; i++) {
             s.table[k].low[i] = table.level[k].low[i];
@@ -202,76 +243,150 @@ template <class F> LP_DEVICE bool lp_lane_raw_is_bad(const lp_lane_eight<F> &raw
                             : ((raw.low[0] & ~mask4 & valid0) | (raw.low[1] & ~mask4 & valid1)) != 0;
 }
 
-/* The exponents of count elements from the rank-th on, at most eight. False: the record is corrupt. */
+/* Raw exponents, as what follows the last level. */
 template <class F>
-LP_DEVICE bool lp_lane_decode_step(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank, uint32_t count,
-                                   lp_lane_eight<F> &ret)
+LP_DEVICE void lp_lane_raw(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank, uint32_t count, lp_lane_eight<F> &ret)
 {
-    lp_lane_eight<F> found[LP_LANE_LEVELS], deeper;
-    uint32_t gaps[LP_LANE_LEVELS], levels = 0, total = 0;
+    lp_lane_take_raw(ret, s, rank);
+    if (table.exponent_mask != 0xff)
+        s.bad = s.bad || __any_sync(0xffffffffu, lp_lane_raw_is_bad(ret, table.exponent_mask, count));
+}
 
-#pragma unroll
-    for (uint32_t k = 0; k < LP_LANE_LEVELS; k++) {
-        uint32_t ends, codes, any;
+/* As lp_lane_level(), where 32 codes at most are left in the whole step: a lane each. Returns the
+ * exponent of code number first + lane in the low byte; lanes from total on get nothing of use. */
+template <uint32_t K, bool ONE, class L, class F>
+LP_DEVICE uint32_t lp_lane_few(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t first, uint32_t total)
+{
+    const uint32_t width = L::width(table, K);
+    uint32_t code = lp_gpu_window(s.string, s.bit[K] + first) >> s.lane & 1;
 
-        if (k >= table.n_levels)
-            break;
-        codes = any = lp_gpu_spread(lp_gpu_bits(s.words, s.bit[k] + rank));
-        if (table.level[k].width > 1) {
-            const uint32_t plane = lp_gpu_spread(lp_gpu_bits(s.words, s.bit[k] + s.count[k] + rank));
-            codes += 2 * plane;
-            any |= plane;
+    if (width > 1)
+        code = lp_gpu_mad<2>(lp_gpu_window(s.string, s.bit[K] + s.count[K] + first) >> s.lane & 1, code);
+    if (width > 2)
+        code = lp_gpu_mad<4>(lp_gpu_window(s.string, s.bit[K] + 2 * s.count[K] + first) >> s.lane & 1, code);
+    const bool gap = code == 0 && s.lane < total;
+    const uint32_t gaps = __ballot_sync(0xffffffffu, gap);
+    const uint32_t deeper_total = (uint32_t)__popc(gaps), deeper_first = ONE ? 0 : s.done[K + 1];
+    uint32_t exponent = lp_gpu_permute(s.table[K].low[0], s.table[K].low[1], code);
+
+    if (ONE) {
+        s.end_bit = lp_lane_end_bit<L>(s, table, K);
+        s.raw_count = deeper_total;
+        s.bit[K + 1] = s.end_bit;
+        s.count[K + 1] = deeper_total;
+    } else {
+        s.done[K + 1] += deeper_total;
+    }
+    if (deeper_total != 0) {
+        uint32_t deeper;
+
+        if constexpr (K + 1 < L::MOST) {
+            deeper = lp_lane_few<K + 1, ONE, L>(s, table, deeper_first, deeper_total);
+        } else {
+            deeper = reinterpret_cast<const unsigned char *>(s.words)[(s.end_bit + 7) / 8 + deeper_first + s.lane];
+            if (table.exponent_mask != 0xff)
+                s.bad = s.bad || __any_sync(0xffffffffu, s.lane < deeper_total && deeper > table.exponent_mask);
         }
-        if (table.level[k].width > 2) {
-            const uint32_t plane = lp_gpu_spread(lp_gpu_bits(s.words, s.bit[k] + 2 * s.count[k] + rank));
-            codes += 4 * plane;
-            any |= plane;
-        }
-        lp_lane_look_up(found[k], s.table[k], codes);
-        gaps[k] = (any | lp_gpu_nibbles_from(count)) ^ LP_NIBBLES;
-        count = (uint32_t)__popc(gaps[k]);
-        ends = lp_gpu_scan(count);
-        total = lp_gpu_last(ends);
-        levels = k + 1;
-        if (s.one_step) {
-            const uint32_t end = lp_lane_end_bit(s, table, k);
+        deeper = __shfl_sync(0xffffffffu, deeper, __popc(gaps & s.below));
+        exponent = gap ? deeper : exponent;
+    }
+    return exponent;
+}
 
-            if (k + 1 < LP_LANE_LEVELS) {
-                s.bit[k + 1] = end;
-                s.count[k + 1] = total;
-                if (k + 1 < table.n_levels && end + table.level[k + 1].width * total > s.limit_bits)
-                    return false;
+/* One exponent from each lane; each lane takes eight from the rank-th on. */
+template <class F> LP_DEVICE void lp_lane_share(lp_lane_eight<F> &to, const lp_lane_state<F> &s, uint32_t exponent, uint32_t rank)
+{
+    const uint32_t *const w = reinterpret_cast<const uint32_t *>(s.scratch) + (rank >> 2);
+
+    s.scratch[s.lane] = (unsigned char)exponent;
+    __syncwarp();
+    to.low[0] = __funnelshift_r(w[0], w[1], 8 * rank);
+    to.low[1] = __funnelshift_r(w[1], w[2], 8 * rank);
+    __syncwarp();
+}
+
+template <uint32_t K, bool ONE, bool FIRST, class L, class F>
+LP_DEVICE void lp_lane_level(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank, uint32_t count, lp_lane_eight<F> &ret);
+
+/* Eight bits of a plane, one in each nibble. BYTE: they are known to be a byte. */
+template <bool BYTE, class F> LP_DEVICE uint32_t lp_lane_eight_bits(const lp_lane_state<F> &s, uint32_t bit)
+{
+    if (BYTE)
+        return lp_gpu_spread(reinterpret_cast<const unsigned char *>(s.words)[bit >> 3]);
+    return lp_gpu_spread(lp_gpu_window(s.string, bit) & 0xffu);
+}
+
+/* The codes of a step that a level gets: all, and those of this lane. */
+struct lp_lane_share_of {
+    uint32_t first, total;
+    uint32_t rank, count;
+};
+
+/* What follows a level: the next one, or raw exponents. */
+template <uint32_t K, bool ONE, class L, class F>
+LP_DEVICE void lp_lane_deeper(lp_lane_state<F> &s, const lp_gather_table &table, const lp_lane_share_of &codes, lp_lane_eight<F> &ret)
+{
+    if constexpr (K < L::MOST) {
+        if constexpr (K >= 2 && L::KNOWN && !F::WIDE_EXPONENT) {
+            if (codes.total <= 32) {
+                const uint32_t exponent = lp_lane_few<K, ONE, L>(s, table, codes.first, codes.total);
+
+                lp_lane_share(ret, s, exponent, codes.rank - codes.first);
+                return;
             }
-            s.end_bit = end;
-            s.raw_count = total;
         }
-        rank = s.done[k + 1] + ends - count;
-        s.done[k + 1] += total;
-        if (total == 0)
-            break;
+        if (K < L::levels(table)) {
+            lp_lane_level<K, ONE, false, L>(s, table, codes.rank, codes.count, ret);
+            return;
+        }
+    }
+    lp_lane_raw(s, table, codes.rank, codes.count, ret);
+}
+
+/* The exponents of a level's codes from the rank-th on, count of them, at most eight, and with those
+ * of the levels behind it. FIRST: there are eight. */
+template <uint32_t K, bool ONE, bool FIRST, class L, class F>
+LP_DEVICE void lp_lane_level(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank, uint32_t count, lp_lane_eight<F> &ret)
+{
+    const uint32_t width = L::width(table, K);
+    constexpr bool BYTES = K == 0 && FIRST && ONE;   /* 256 elements: each plane begins with a byte */
+    uint32_t codes = lp_lane_eight_bits<BYTES || (K == 0 && FIRST)>(s, s.bit[K] + rank), any = codes;
+
+    if (width > 1) {
+        const uint32_t plane = lp_lane_eight_bits<BYTES>(s, s.bit[K] + s.count[K] + rank);
+        codes = lp_gpu_mad<2>(plane, codes);
+        any |= plane;
+    }
+    if (width > 2) {
+        const uint32_t plane = lp_lane_eight_bits<BYTES>(s, s.bit[K] + 2 * s.count[K] + rank);
+        codes = lp_gpu_mad<4>(plane, codes);
+        any |= plane;
+    }
+    lp_lane_look_up(ret, s.table[K], codes);
+    const uint32_t gaps = (FIRST ? any : any | lp_gpu_nibbles_from(count)) ^ LP_NIBBLES;
+    const uint32_t deeper_count = (uint32_t)__popc(gaps), ends = lp_gpu_scan(deeper_count);
+    const uint32_t before = ONE ? 0 : s.done[K + 1], deeper_rank = before + ends - deeper_count;
+    const uint32_t total = lp_gpu_last(ends);
+
+    if (ONE) {
+        const uint32_t end = lp_lane_end_bit<L>(s, table, K);
+
+        s.bit[K + 1] = end;
+        s.count[K + 1] = total;
+        s.end_bit = end;
+        s.raw_count = total;
+    } else {
+        s.done[K + 1] += total;
     }
     if (total != 0) {
-        if (s.one_step && lp_lane_size(s) > s.limit_bits / 8)
-            return false;
-        lp_lane_take_raw(deeper, s, rank);
-        if (__any_sync(0xffffffffu, lp_lane_raw_is_bad(deeper, table.exponent_mask, count)))
-            return false;
-    }
-#pragma unroll
-    for (uint32_t k = LP_LANE_LEVELS; k-- > 0;) {
-        if (k >= levels)
-            continue;
-        if (k + 1 < levels || total != 0) {
-            const uint32_t ranks = lp_gpu_nibble_ranks(gaps[k]);
+        lp_lane_eight<F> deeper;
 
-            lp_lane_fill(found[k].low, deeper.low, gaps[k], ranks);
-            if (F::WIDE_EXPONENT)
-                lp_lane_fill(found[k].high, deeper.high, gaps[k], ranks);
-        }
-        deeper = found[k];
+        lp_lane_deeper<K + 1, ONE, L>(s, table, {before, total, deeper_rank, deeper_count}, deeper);
+        const uint32_t ranks = lp_gpu_nibble_ranks(gaps);
+        lp_lane_fill(ret.low, deeper.low, gaps, ranks);
+        if (F::WIDE_EXPONENT)
+            lp_lane_fill(ret.high, deeper.high, gaps, ranks);
     }
-    ret = deeper;
-    return true;
 }
 
 /* --- from exponents and other bits to elements ------------------------------------------------- */
@@ -288,8 +403,9 @@ struct lp_lane_place {
  * lanes side by side meet no bank twice. */
 LP_DEVICE void lp_lane_pair(uint32_t to[2], const uint32_t *words, uint32_t lane)
 {
-    const uint32_t swap = lane >> 4;
-    const uint32_t a = words[swap], b = words[swap ^ 1];
+    const bool swap = lane >= 16;
+    const uint32_t *const first = words + swap, *const second = words + !swap;
+    const uint32_t a = *first, b = *second;
 
     to[0] = swap ? b : a;
     to[1] = swap ? a : b;
@@ -305,12 +421,12 @@ LP_DEVICE void lp_lane_bytes(uint32_t to[2], const uint32_t *words, uint32_t byt
 }
 
 /* Codes of three planes of other bits, or of the fourth alone. */
-LP_DEVICE uint32_t lp_lane_plane(const uint32_t *words, const lp_lane_place &p, uint32_t plane)
+LP_DEVICE uint32_t lp_lane_plane(const lp_gpu_words &words, const lp_lane_place &p, uint32_t plane)
 {
-    return lp_gpu_spread(lp_gpu_bits(words, p.planes_bit + plane * p.elements + p.at));
+    return lp_gpu_spread(lp_gpu_window(words, p.planes_bit + plane * p.elements + p.at) & 0xffu);
 }
 
-LP_DEVICE uint32_t lp_lane_three_planes(const uint32_t *words, const lp_lane_place &p)
+LP_DEVICE uint32_t lp_lane_three_planes(const lp_gpu_words &words, const lp_lane_place &p)
 {
     return lp_lane_plane(words, p, 0) + 2 * lp_lane_plane(words, p, 1) + 4 * lp_lane_plane(words, p, 2);
 }
@@ -341,7 +457,7 @@ LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_bf16> &s
 LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_f16> &s, const lp_lane_place &p,
                             const lp_lane_eight<lp_lane_f16> &e)
 {
-    const uint32_t codes = lp_lane_three_planes(s.words, p);
+    const uint32_t codes = lp_lane_three_planes(s.string, p);
     uint32_t other[2];
 
     lp_lane_pair(other, s.words + p.at / 4, p.lane);
@@ -374,8 +490,8 @@ LP_DEVICE void lp_lane_join(uint32_t to[16], const lp_lane_state<lp_lane_f64> &s
                             const lp_lane_eight<lp_lane_f64> &e)
 {
     const uint32_t *const low = s.words + p.at, *const middle = s.words + p.elements + p.at / 2;
-    const uint32_t codes = lp_lane_three_planes(s.words, p) + 8 * lp_lane_plane(s.words, p, 3);
-    const uint32_t signs = lp_lane_plane(s.words, p, 4);
+    const uint32_t codes = lp_lane_three_planes(s.string, p) + 8 * lp_lane_plane(s.string, p, 3);
+    const uint32_t signs = lp_lane_plane(s.string, p, 4);
 
 #pragma unroll
     for (uint32_t i = 0; i < 8; i++) {
@@ -393,7 +509,7 @@ LP_DEVICE void lp_lane_join(uint32_t to[16], const lp_lane_state<lp_lane_f64> &s
 LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e4m3> &s, const lp_lane_place &p,
                             const lp_lane_eight<lp_lane_f8_e4m3> &e)
 {
-    const uint32_t codes = lp_lane_three_planes(s.words, p), signs = lp_lane_plane(s.words, p, 3);
+    const uint32_t codes = lp_lane_three_planes(s.string, p), signs = lp_lane_plane(s.string, p, 3);
 
 #pragma unroll
     for (uint32_t i = 0; i < 2; i++)
@@ -405,7 +521,7 @@ LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e4m3>
 LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e5m2> &s, const lp_lane_place &p,
                             const lp_lane_eight<lp_lane_f8_e5m2> &e)
 {
-    const uint32_t codes = lp_lane_three_planes(s.words, p);
+    const uint32_t codes = lp_lane_three_planes(s.string, p);
 
 #pragma unroll
     for (uint32_t i = 0; i < 2; i++)
@@ -414,42 +530,47 @@ LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e5m2>
 
 /* --- a record --------------------------------------------------------------------------------- */
 
-/* Where things begin. False: the record is too short, or its base is no exponent. */
-template <class F>
+/* Where things begin. False: the record is too short, or its base is no exponent. A record of one
+ * step learns the rest on its way, and is checked at its end: LP_GATHER_SLACK_BYTES says why that is
+ * early enough. */
+template <bool ONE, class L, class F>
 LP_DEVICE bool lp_lane_begin(lp_lane_state<F> &s, const lp_gpu_record &record, const lp_gather_table &table)
 {
     const uint32_t n = record.elements, head = n * F::BYTES + table.base_bytes;
-    uint32_t base = 0;
 
     s.words = reinterpret_cast<const uint32_t *>(record.bytes);
+    s.string = lp_gpu_shared_words(record.bytes);
+    s.scratch = record.scratch;
+    s.lane = record.lane;
+    s.below = lp_gpu_keep((1u << record.lane) - 1);
     s.limit_bits = 8 * record.stored_bytes;
-    s.one_step = n <= LP_LANE_STEP;
-    if (head > record.stored_bytes)
+    if (!ONE && head > record.stored_bytes)
         return false;
-    if (table.base_bytes != 0) {
-        base = record.bytes[head - table.base_bytes];
-        if (F::WIDE_EXPONENT)
-            base |= (uint32_t)record.bytes[head - 1] << 8;
-        if (base > table.exponent_mask)
-            return false;
-    }
-    lp_lane_set_tables(s, table, base);
+    s.bad = false;
+    if (table.base_bytes != 0)
+        s.bad = !lp_lane_set_tables(s, record, table, head);
+    else
+        lp_lane_copy_tables(s, table);
     s.bit[0] = 8 * head + F::PLANES * n;
     s.count[0] = n;
 #pragma unroll
     for (uint32_t k = 0; k <= LP_LANE_LEVELS; k++)
         s.done[k] = 0;
-    if (s.one_step)
-        return lp_lane_end_bit(s, table, 0) <= s.limit_bits;
-    return lp_lane_find_levels(s, table, record.lane);
+    if (ONE)
+        return true;
+    return lp_lane_find_levels<L>(s, table, record.lane);
 }
 
-/* The record fills its stored length, and its padding is zero. */
+/* The record fills its stored length, and its padding is zero. Most often there are no raw exponents,
+ * and what is left lies in the last word. */
 template <class F>
 LP_DEVICE bool lp_lane_end(const lp_lane_state<F> &s, const lp_gpu_record &record, const lp_gather_table &table)
 {
-    const uint32_t size = lp_lane_size(s), used = s.end_bit & 7;
+    const uint32_t used = s.end_bit & 7, left = s.limit_bits - s.end_bit;
 
+    if (s.raw_count == 0 && table.align_bytes == 4)
+        return (left >> 5 | __funnelshift_rc(lp_gpu_window(s.string, s.limit_bits - 32), 0u, 32 - left)) == 0;
+    const uint32_t size = lp_lane_size(s);
     if (lp_gpu_round_up(size, table.align_bytes) != record.stored_bytes)
         return false;
     if (used != 0 && record.bytes[s.end_bit >> 3] >> used != 0)
@@ -457,30 +578,69 @@ LP_DEVICE bool lp_lane_end(const lp_lane_state<F> &s, const lp_gpu_record &recor
     return lp_gpu_zero_bytes(record.bytes, size, record.stored_bytes, record.lane);
 }
 
-template <class F>
-LP_DEVICE bool lp_gpu_decode_lane(const lp_gpu_record &record, const lp_gather_table &table)
-{
-    const uint64_t out = reinterpret_cast<uint64_t>(record.out) - (uint64_t)record.first * F::ELEM;
-    const bool wide = (out & (F::ELEM == 1 ? 7 : 15)) == 0;
-    lp_lane_state<F> s;
+/* Where a record's elements go. */
+struct lp_lane_out {
+    uint64_t address;  /* of element 0, wanted or not */
+    bool wide;         /* on a border of a vector store */
+    bool whole;        /* and the whole record is wanted */
+};
 
-    if (!lp_lane_begin(s, record, table))
+/* The 256 elements from step on, FULL: all of them within the record. */
+template <bool ONE, bool FULL, class L, class F>
+LP_DEVICE void lp_lane_decode_step(lp_lane_state<F> &s, const lp_gpu_record &record, const lp_gather_table &table, uint32_t planes_bit,
+                                   const lp_lane_out &out, uint32_t step)
+{
+    const uint32_t begin = step + 8 * record.lane, at = FULL ? begin : min(begin, record.elements);
+    const uint32_t count = FULL ? 8 : min(record.elements - at, 8u);
+    const lp_lane_place place = {at, record.elements, planes_bit, record.lane};
+    unsigned char *const to = reinterpret_cast<unsigned char *>(out.address + at * F::ELEM);
+    lp_lane_eight<F> exponents;
+    uint32_t w[2 * F::ELEM];
+
+    lp_lane_level<0, ONE, FULL, L>(s, table, at, count, exponents);
+    lp_lane_join(w, s, place, exponents);
+    if (FULL && out.whole)
+        lp_gpu_store_wide<F::ELEM>(to, w);
+    else
+        lp_gpu_store<F::ELEM>({to, max(record.first, at) - at, max(min(record.last, at + 8), at) - at}, w, out.wide);
+}
+
+/* ONE: the record is decoded in one step, FULL: of 256 elements. */
+template <bool ONE, bool FULL, class F, class L>
+LP_DEVICE bool lp_lane_decode_steps(const lp_gpu_record &record, const lp_gather_table &table)
+{
+    const uint64_t address = reinterpret_cast<uint64_t>(record.out) - record.first * F::ELEM;
+    const bool wide = (address & (F::ELEM == 1 ? 7 : 15)) == 0;
+    const lp_lane_out out = {address, wide, wide && record.first == 0 && record.last == record.elements};
+    lp_lane_state<F> s;
+    uint32_t step = 0;
+
+    if (!lp_lane_begin<ONE, L>(s, record, table))
         return false;
     const uint32_t planes_bit = s.bit[0] - F::PLANES * record.elements;
-    for (uint32_t step = 0; step < record.last; step += LP_LANE_STEP) {
-        const uint32_t at = min(step + 8 * record.lane, record.elements);
-        const lp_lane_place place = {at, record.elements, planes_bit, record.lane};
-        lp_lane_eight<F> exponents;
-        uint32_t w[2 * F::ELEM];
-
-        if (!lp_lane_decode_step(s, table, at, min(record.elements - at, 8u), exponents))
-            return false;
-        lp_lane_join(w, s, place, exponents);
-        const lp_gpu_target to = {reinterpret_cast<unsigned char *>(out + (uint64_t)at * F::ELEM),
-                                  max(record.first, at) - at, max(min(record.last, at + 8), at) - at};
-        lp_gpu_store<F::ELEM>(to, w, wide);
+    if (ONE) {
+        lp_lane_decode_step<true, FULL, L>(s, record, table, planes_bit, out, 0);
+    } else {
+        if constexpr (L::KNOWN)
+            for (; step + LP_LANE_STEP <= record.last; step += LP_LANE_STEP)
+                lp_lane_decode_step<false, true, L>(s, record, table, planes_bit, out, step);
+        for (; step < record.last; step += LP_LANE_STEP)
+            lp_lane_decode_step<false, false, L>(s, record, table, planes_bit, out, step);
     }
-    return lp_lane_end(s, record, table);
+    return !s.bad && lp_lane_end(s, record, table);
+}
+
+template <class F, class L>
+LP_DEVICE bool lp_gpu_decode_lane(const lp_gpu_record &record, const lp_gather_table &table)
+{
+    if constexpr (!L::KNOWN)
+        return lp_lane_decode_steps<false, false, F, L>(record, table);
+    else if (record.elements > LP_LANE_STEP)
+        return lp_lane_decode_steps<false, false, F, L>(record, table);
+    else if (record.elements == LP_LANE_STEP)
+        return lp_lane_decode_steps<true, true, F, L>(record, table);
+    else
+        return lp_lane_decode_steps<true, false, F, L>(record, table);
 }
 
 #endif

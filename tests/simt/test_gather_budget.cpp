@@ -58,7 +58,7 @@ void count_case(PtxRunner &runner, const Case &c, Budget &budget, bool &missed)
 {
     TableSpec spec;
     Gather g;
-    const uint64_t n = c.row > 1000 ? 16 : 96;
+    const uint64_t n = c.row > 1000 ? 128 : 1024;
 
     spec.dtype = c.dtype;
     spec.dims = {n, c.row};
