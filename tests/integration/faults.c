@@ -23,14 +23,14 @@ static int daemon_rc;
 /* --- The fault --- */
 
 static pthread_t test_thread;
-static enum lp_fault_site fault_site;
-static uint32_t fault_nth, fault_calls; /* atomic; nth 0: none is armed */
+static uint32_t fault_site, fault_nth, fault_calls; /* atomic; nth 0: none is armed */
 
 /* Of the daemon's threads only. */
 static bool on_fault(enum lp_fault_site site, void *user)
 {
     (void)user;
-    if (site != fault_site || pthread_equal(pthread_self(), test_thread))
+    if (site != lp_atomic_load_acquire_u32(&fault_site) ||
+        pthread_equal(pthread_self(), test_thread))
         return false;
     const uint32_t nth = lp_atomic_load_acquire_u32(&fault_nth);
     return nth > 0 && lp_atomic_fetch_add_u32(&fault_calls, 1) + 1 == nth;
@@ -141,7 +141,7 @@ static void fail_each(enum lp_fault_site site, const char *name, uint32_t at_lea
 {
     uint32_t nth = 0;
 
-    fault_site = site;
+    lp_atomic_store_release_u32(&fault_site, site);
     do {
         arm(++nth);
         converse();
