@@ -17,7 +17,7 @@
 #include "daemon/deadline.h"
 #include "daemon/jobs.h"
 #include "daemon/listener.h"
-#include "daemon/prefault.h"
+#include "daemon/prefault_threads.h"
 #include "daemon/upkeep.h"
 #include "store/store.h"
 

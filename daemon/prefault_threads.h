@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making the pool resident: threads of its own, since workers of jobs must stay free for clients.
  * Loop thread, but for the threads themselves. */
-#ifndef LP_DAEMON_PREFAULT_H
-#define LP_DAEMON_PREFAULT_H
+#ifndef LP_DAEMON_PREFAULT_THREADS_H
+#define LP_DAEMON_PREFAULT_THREADS_H
 
 #include "base/error.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/prefault.h"
+#include "daemon/prefault_threads.h"
 
 #include "base/alloc.h"
 #include "base/atomic.h"
