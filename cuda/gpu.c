@@ -20,6 +20,11 @@ int lp_gpu_enter(const struct lp_gpu *gpu, struct lp_error *err)
                                "cuCtxPushCurrent", err);
 }
 
+bool lp_gpu_enter_to_end(const struct lp_gpu *gpu)
+{
+    return lp_gpu_enter(gpu, NULL) == 0 || lp_gpu_enter(gpu, NULL) == 0;
+}
+
 void lp_gpu_leave(const struct lp_gpu *gpu)
 {
     void *context;
@@ -27,34 +32,52 @@ void lp_gpu_leave(const struct lp_gpu *gpu)
     gpu->driver->context_pop(&context);
 }
 
-/* 0 where the driver does not know the attribute: the cautious answer for each one we ask. */
-static int attribute(const struct lp_gpu *gpu, int number)
+/* An attribute that the driver is too old to know has the cautious value. */
+static int attribute(const struct lp_gpu *gpu, int number, int cautious, int *ret_value,
+                     struct lp_error *err)
 {
-    int value = 0;
+    const int result = gpu->driver->device_attribute(ret_value, number, gpu->device);
 
-    if (gpu->driver->device_attribute(&value, number, gpu->device) != LP_GPU_SUCCESS)
-        return 0;
-    return value;
+    if (result != LP_GPU_INVALID_VALUE)
+        return lp_gpu_driver_check(gpu->driver, result, "cuDeviceGetAttribute", err);
+    *ret_value = cautious;
+    return 0;
 }
 
-static void read_info(struct lp_gpu *gpu, int ordinal)
+static int read_attributes(struct lp_gpu *gpu, struct lp_error *err)
 {
     struct lp_gpu_info *const info = &gpu->info;
+    int major = 0, minor = 0, shared = 0, read_only = 0, tables = 0, rc;
+
+    LP_TRY(rc, attribute(gpu, LP_GPU_ATTRIBUTE_COMPUTE_MAJOR, 0, &major, err));
+    LP_TRY(rc, attribute(gpu, LP_GPU_ATTRIBUTE_COMPUTE_MINOR, 0, &minor, err));
+    LP_TRY(rc, attribute(gpu, LP_GPU_ATTRIBUTE_MULTIPROCESSORS, 1, &info->multiprocessors, err));
+    LP_TRY(rc, attribute(gpu, LP_GPU_ATTRIBUTE_SHARED_OPTIN_BYTES, 48 << 10, &shared, err));
+    LP_TRY(rc, attribute(gpu, LP_GPU_ATTRIBUTE_READ_ONLY_REGISTER, 0, &read_only, err));
+    LP_TRY(rc, attribute(gpu, LP_GPU_ATTRIBUTE_PAGEABLE_BY_HOST_TABLES, 0, &tables, err));
+    if (info->multiprocessors < 1 || shared < 0)
+        return lp_error_set(err, LP_EDEVICE, "device %d has %d multiprocessors", info->ordinal,
+                            info->multiprocessors);
+    info->compute = 10 * major + minor;
+    info->shared_bytes = (uint32_t)shared;
+    info->read_only_register = read_only != 0;
+    info->host_page_tables = tables != 0;
+    return 0;
+}
+
+static int read_info(struct lp_gpu *gpu, int ordinal, struct lp_error *err)
+{
+    struct lp_gpu_info *const info = &gpu->info;
+    int rc;
 
     info->ordinal = ordinal;
     info->driver_version = gpu->driver->version;
-    if (gpu->driver->device_name(info->name, (int)sizeof(info->name), gpu->device) !=
-        LP_GPU_SUCCESS)
-        info->name[0] = 0;
+    LP_TRY(rc, lp_gpu_driver_check(gpu->driver,
+                                   gpu->driver->device_name(info->name, (int)sizeof(info->name),
+                                                            gpu->device),
+                                   "cuDeviceGetName", err));
     info->name[sizeof(info->name) - 1] = 0;
-    info->compute = 10 * attribute(gpu, LP_GPU_ATTRIBUTE_COMPUTE_MAJOR) +
-                    attribute(gpu, LP_GPU_ATTRIBUTE_COMPUTE_MINOR);
-    info->multiprocessors = attribute(gpu, LP_GPU_ATTRIBUTE_MULTIPROCESSORS);
-    if (info->multiprocessors < 1)
-        info->multiprocessors = 1;
-    info->shared_bytes = (uint32_t)attribute(gpu, LP_GPU_ATTRIBUTE_SHARED_OPTIN_BYTES);
-    info->read_only_register = attribute(gpu, LP_GPU_ATTRIBUTE_READ_ONLY_REGISTER) != 0;
-    info->host_page_tables = attribute(gpu, LP_GPU_ATTRIBUTE_PAGEABLE_BY_HOST_TABLES) != 0;
+    return read_attributes(gpu, err);
 }
 
 static int load_kernels(struct lp_gpu *gpu, struct lp_error *err)
@@ -84,8 +107,9 @@ static int open_device(struct lp_gpu *gpu, int ordinal, struct lp_error *err)
     LP_TRY(rc,
            lp_gpu_driver_check(driver, driver->context_retain(&gpu->context, gpu->device),
                                "cuDevicePrimaryCtxRetain", err));
-    read_info(gpu, ordinal);
-    rc = load_kernels(gpu, err);
+    rc = read_info(gpu, ordinal, err);
+    if (rc == 0)
+        rc = load_kernels(gpu, err);
     if (rc < 0)
         driver->context_release(gpu->device);
     return rc;
@@ -113,7 +137,7 @@ int lp_gpu_open(int ordinal, struct lp_gpu **ret_gpu, struct lp_error *err)
     return 0;
 
 close_device:
-    if (lp_gpu_enter(gpu, NULL) == 0) {
+    if (lp_gpu_enter_to_end(gpu)) {
         driver->module_unload(gpu->module);
         lp_gpu_leave(gpu);
     }
@@ -139,7 +163,7 @@ void lp_gpu_unref(struct lp_gpu *gpu)
     pthread_mutex_unlock(&gpu->lock);
     if (!last)
         return;
-    if (lp_gpu_enter(gpu, NULL) == 0) {
+    if (lp_gpu_enter_to_end(gpu)) {
         gpu->driver->module_unload(gpu->module);
         lp_gpu_leave(gpu);
     }
@@ -179,7 +203,7 @@ int lp_gpu_alloc(struct lp_gpu *gpu, uint64_t bytes, uint64_t *ret_address, stru
 
 void lp_gpu_free(struct lp_gpu *gpu, uint64_t address)
 {
-    if (address == 0 || lp_gpu_enter(gpu, NULL) != 0)
+    if (address == 0 || !lp_gpu_enter_to_end(gpu))
         return;
     gpu->driver->memory_free(address);
     lp_gpu_leave(gpu);
@@ -223,7 +247,7 @@ int lp_gpu_stream_open(struct lp_gpu *gpu, void **ret_stream, struct lp_error *e
 
 void lp_gpu_stream_close(struct lp_gpu *gpu, void *stream)
 {
-    if (stream == NULL || lp_gpu_enter(gpu, NULL) != 0)
+    if (stream == NULL || !lp_gpu_enter_to_end(gpu))
         return;
     gpu->driver->stream_destroy(stream);
     lp_gpu_leave(gpu);

@@ -32,4 +32,8 @@ void lp_gpu_unref(struct lp_gpu *gpu);
 int lp_gpu_enter(const struct lp_gpu *gpu, struct lp_error *err);
 void lp_gpu_leave(const struct lp_gpu *gpu);
 
+/* The same for what ends a life: nobody is there to be told, so it tries once more before things
+ * are left behind. False: leave them. */
+bool lp_gpu_enter_to_end(const struct lp_gpu *gpu);
+
 #endif

@@ -219,7 +219,7 @@ void lp_gpu_unregister(struct lp_gpu_mapping *mapping)
     last = --mapping->users == 0;
     if (last) {
         unlink_mapping(gpu, mapping);
-        if (lp_gpu_enter(gpu, NULL) == 0) {
+        if (lp_gpu_enter_to_end(gpu)) {
             take_back(mapping);
             lp_gpu_leave(gpu);
         }

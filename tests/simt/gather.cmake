@@ -41,3 +41,24 @@ foreach(part RANGE 3)
 endforeach()
 lp_add_test(simt.gather_budget COMMAND test_gather_budget ${lp_gather_ptx} ${lp_budget_args}
   TIMEOUT 300)
+
+# The gateway over the stand-in driver.
+add_library(lp_gpu_case STATIC gpu_case.c)
+target_link_libraries(lp_gpu_case PUBLIC lp_cuda lp_testcodec PRIVATE lp_warnings)
+add_executable(test_gpu_gateway test_gpu_gateway.c)
+target_link_libraries(test_gpu_gateway PRIVATE lp_gpu_case lp_warnings ${CMAKE_DL_LIBS})
+add_dependencies(test_gpu_gateway cuda_standin)
+lp_add_test(simt.gpu_gateway COMMAND test_gpu_gateway all
+  ENV LANEPACK_LIBCUDA=$<TARGET_FILE:cuda_standin> TIMEOUT 300)
+# Each way of having no device, in a process of its own: the probe is made once.
+lp_add_test(simt.gpu_none_library COMMAND test_gpu_gateway nodevice
+  ENV LANEPACK_LIBCUDA=/nonexistent/libcuda.so.1)
+lp_add_test(simt.gpu_none_symbols COMMAND test_gpu_gateway nodevice ENV LANEPACK_LIBCUDA=libm.so.6)
+lp_add_test(simt.gpu_none_stub COMMAND test_gpu_gateway nodevice
+  ENV LANEPACK_LIBCUDA=$<TARGET_FILE:cuda_standin> LANEPACK_STANDIN_STUB=1)
+lp_add_test(simt.gpu_none_devices COMMAND test_gpu_gateway nodevice
+  ENV LANEPACK_LIBCUDA=$<TARGET_FILE:cuda_standin> LANEPACK_STANDIN_DEVICES=0)
+foreach(call cuInit cuDeviceGetCount)
+  lp_add_test(simt.gpu_none_${call} COMMAND test_gpu_gateway nodevice
+    ENV LANEPACK_LIBCUDA=$<TARGET_FILE:cuda_standin> LANEPACK_STANDIN_FAIL=${call}:1)
+endforeach()
