@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#define POOL 0u /* the only one of this version: docs/SHM.md, section 1 */
+
 /* Bumped in the child by the fork handler, so that asking costs a load instead of getpid(). */
 static uint32_t fork_generation;
 
@@ -157,10 +159,12 @@ static int check_header(const struct lp_chunk_map *map, struct lp_error *err)
                             map->chunk, header.version, LP_SHM_VERSION);
     if (header.hash != lp_codec_hash(&header, offsetof(struct lp_shm_chunk_header, hash)))
         return lp_error_set(err, LP_EMAP, "chunk %u: its header fails its hash", map->chunk);
-    if (header.header_bytes != LP_SHM_CHUNK_HEADER_BYTES || header.chunk != map->chunk ||
-        header.chunk_bytes != map->n_bytes)
-        return lp_error_set(err, LP_EMAP, "chunk %u: its header says chunk %u of %llu bytes",
-                            map->chunk, header.chunk, (unsigned long long)header.chunk_bytes);
+    if (header.header_bytes != LP_SHM_CHUNK_HEADER_BYTES || header.pool != POOL ||
+        header.chunk != map->chunk || header.chunk_bytes != map->n_bytes)
+        return lp_error_set(err, LP_EMAP,
+                            "chunk %u: its header says chunk %u of pool %u, %llu bytes",
+                            map->chunk, header.chunk, header.pool,
+                            (unsigned long long)header.chunk_bytes);
     if (header.epoch != map->epoch)
         return lp_error_set(err, LP_ESTALE, "chunk %u: made by an earlier daemon", map->chunk);
     return 0;

@@ -7,3 +7,8 @@ if(TARGET lp_testclient)
     endif()
   endforeach()
 endif()
+
+# A link of its own: chunks as no honest daemon hands them out.
+if(TARGET lp_client)
+  lp_criterion_test(session test_session.c LIBS lp_client)
+endif()
