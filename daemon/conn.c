@@ -170,7 +170,7 @@ void lp_daemon_conn_send_error(struct lp_conn *conn, const json_t *id, const str
 static bool is_paused(const struct lp_conn *conn)
 {
     return conn->daemon->ending || conn->n_waiting >= LP_CONN_WAITING_MAX ||
-           conn->out.bytes > LP_CONN_UNSENT_MAX;
+           conn->out.bytes > LP_CONN_UNSENT_MAX || conn->out.n_fds > LP_CONN_UNSENT_FDS_MAX;
 }
 
 static size_t line_limit(const struct lp_conn *conn)

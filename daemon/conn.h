@@ -28,6 +28,7 @@ struct lp_daemon;
 
 #define LP_CONN_WAITING_MAX 64u         /* requests that wait, before reading pauses */
 #define LP_CONN_UNSENT_MAX (256u << 10) /* bytes of answers not taken, before reading pauses */
+#define LP_CONN_UNSENT_FDS_MAX 64u      /* descriptors not taken, likewise */
 #define LP_CONN_HELLO_S 30u             /* for a good hello */
 #define LP_CONN_LINE_S 10u              /* for a started line to end */
 #define LP_CONN_STALL_S 30u             /* for a byte of a queued answer to leave */

@@ -6,6 +6,8 @@
 #include "daemon/daemon.h"
 #include "daemon/handlers.h"
 
+#include <assert.h>
+
 static const lp_handler handlers[LP_METHODS] = {
     [LP_METHOD_HELLO] = lp_daemon_method_hello,
     [LP_METHOD_POOL_ATTACH] = lp_daemon_method_pool_attach,
@@ -119,8 +121,10 @@ void lp_daemon_dispatch_line(struct lp_conn *conn, const char *line, size_t byte
         return;
     }
     rc = call(request, &result, &err);
-    if (rc == LP_REQUEST_WAITS)
+    if (rc == LP_REQUEST_WAITS) {
+        assert((request->method->flags & LP_METHOD_WAITS) != 0);
         return;
+    }
     count_protocol_error(conn->daemon, rc);
     lp_daemon_request_finish_take(request, rc, result, &err);
 }

@@ -49,8 +49,11 @@ static int send_result(struct lp_request *request, const json_t *result, struct 
 static int check_result(const struct lp_request *request, const json_t *result,
                         struct lp_error *err)
 {
-    const int rc = lp_proto_schema_check(request->method->result, result, "result", err);
+    const bool brings_fds = (request->method->flags & LP_METHOD_FDS) != 0;
+    int rc = lp_proto_schema_check(request->method->result, result, "result", err);
 
+    if (rc == 0 && request->n_fds > 0 && !brings_fds)
+        rc = lp_error_set(err, LP_EINTERNAL, "it brings descriptors");
     if (rc == 0 || rc == LP_ENOMEM)
         return rc;
     LP_LOG_ERROR("dispatch", "%s breaks its own schema: %s", request->method->name, err->text);

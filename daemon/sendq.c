@@ -33,6 +33,7 @@ void lp_daemon_sendq_init(struct lp_sendq *queue)
 {
     lp_list_init(&queue->lines);
     queue->bytes = 0;
+    queue->n_fds = 0;
 }
 
 void lp_daemon_sendq_fini(struct lp_sendq *queue)
@@ -40,6 +41,7 @@ void lp_daemon_sendq_fini(struct lp_sendq *queue)
     while (!lp_list_empty(&queue->lines))
         line_free_take(first_line(queue));
     queue->bytes = 0;
+    queue->n_fds = 0;
 }
 
 static int duplicate_fds(struct lp_fdset *set, const int *fds, size_t n_fds, struct lp_error *err)
@@ -72,6 +74,7 @@ int lp_daemon_sendq_put_take(struct lp_sendq *queue, char *line, size_t bytes, c
     }
     lp_list_append(&queue->lines, &entry->link);
     queue->bytes += bytes;
+    queue->n_fds += n_fds;
     return 0;
 }
 
@@ -88,6 +91,7 @@ int lp_daemon_sendq_flush(struct lp_sendq *queue, int sock, bool *ret_sent, stru
         if (sent == 0)
             return 0;
         *ret_sent = true;
+        queue->n_fds -= line->fds.count;
         lp_fdset_close(&line->fds);
         line->sent += sent;
         queue->bytes -= sent;

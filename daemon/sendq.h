@@ -12,6 +12,7 @@
 struct lp_sendq {
     struct lp_list lines;
     size_t bytes; /* that the kernel has not taken */
+    size_t n_fds; /* likewise */
 };
 
 void lp_daemon_sendq_init(struct lp_sendq *queue);

@@ -263,7 +263,7 @@ static void waiting_requests_are_bounded(const struct spawn *daemon)
     for (int i = 0; i < 70; i++)
         (void)wire_request(&wire, "arena.open", json_pack("{s:i}", "deadline_ms", 600000));
     wire_close(&wire);
-    wire_await(&holder, "clients", 1);
+    wire_await(&holder, "clients", 3); /* with the two idlers */
     for (size_t i = 0; i < 8; i++)
         wire_arena_unmap(&arenas[i]);
     wire_close(&holder);
@@ -344,11 +344,51 @@ static void half_sent_lines_time_out(const struct spawn *daemon)
     wire_close(&idle);
 }
 
+/* Two that do nothing: one never says hello, one never takes its answers. */
+struct idlers {
+    struct wire silent, stuffed;
+    uint64_t start_ns;
+};
+
+static void start_idlers(const struct spawn *daemon, struct idlers *idlers)
+{
+    static const char line[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"config.get\"}\n";
+
+    wire_open(&idlers->silent, daemon);
+    wire_hello(&idlers->stuffed, daemon);
+    for (int quiet = 0; quiet < 20;) {
+        if (send(idlers->stuffed.fd, line, sizeof(line) - 1, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+            continue;
+        quiet++;
+        (void)poll(NULL, 0, 5);
+    }
+    idlers->start_ns = lp_clock_now_ns();
+}
+
+/* Both are closed after half a minute, the first with an error. */
+static void idlers_are_closed(struct idlers *idlers)
+{
+    struct pollfd look = {.fd = idlers->stuffed.fd};
+
+    while (lp_clock_now_ns() - idlers->start_ns < 28 * LP_NS_PER_S)
+        (void)poll(NULL, 0, 100);
+    CHECK(poll(&look, 1, 0) == 0, "closed too early");
+    json_t *answer = wire_answer(&idlers->silent);
+    CHECK(answer != NULL && error_code(answer) == LP_ETIMEDOUT, "no error");
+    json_decref(answer);
+    CHECK(wire_line(&idlers->silent) == NULL, "a line after the end");
+    CHECK(poll(&look, 1, 6000) == 1 && (look.revents & POLLHUP) != 0, "not closed");
+    wire_close(&idlers->silent);
+    wire_close(&idlers->stuffed);
+}
+
 int main(void)
 {
+    struct idlers idlers;
     struct spawn daemon;
 
     spawn_start(&daemon, NULL);
+    start_idlers(&daemon, &idlers);
     hello_comes_first(&daemon);
     malformed_lines_are_answered(&daemon);
     ids_come_back(&daemon);
@@ -360,6 +400,7 @@ int main(void)
     half_closed_clients_are_answered(&daemon);
     answers_stay_within_a_line(&daemon);
     half_sent_lines_time_out(&daemon);
+    idlers_are_closed(&idlers);
     spawn_end(&daemon);
     return 0;
 }

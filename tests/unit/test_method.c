@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 
+#include <stdio.h>
 #include <string.h>
 
 static int check(const char *schema, const char *text, struct lp_error *err)
@@ -134,4 +135,59 @@ Test(proto_method, cuts_long_paths)
     (void)snprintf(text, sizeof(text), "{\"%s\":1}", key);
     cr_assert_eq(check("{a:uint}", text, &err), LP_RPC_EPARAMS);
     cr_assert_lt(strlen(err.text), 200);
+}
+
+/* The section of docs/PROTOCOL.md whose heading names the method; ends before the next one. */
+static void read_section(const char *text, const char *method, char *section, size_t room)
+{
+    const char *at = text;
+
+    section[0] = '\0';
+    while ((at = strstr(at, "\n### ")) != NULL) {
+        const char *heading_end = strchr(at + 1, '\n');
+        const char *next = strstr(heading_end, "\n### ");
+        const char *found = strstr(at, method);
+        if (found != NULL && found < heading_end) {
+            const size_t bytes = next != NULL ? (size_t)(next - at) : strlen(at);
+            cr_assert_lt(bytes, room);
+            memcpy(section, at, bytes);
+            section[bytes] = '\0';
+            return;
+        }
+        at = heading_end;
+    }
+}
+
+/* Every key of a schema stands in quotes in the text. */
+static void check_keys_documented(const char *schema, const char *section, const char *method)
+{
+    char key[64];
+
+    while (*schema != '\0') {
+        const size_t n = strspn(schema, "abcdefghijklmnopqrstuvwxyz0123456789_");
+        const bool is_key = schema[n] == ':' || (schema[n] == '?' && schema[n + 1] == ':');
+        if (n > 0 && is_key) {
+            (void)snprintf(key, sizeof(key), "\"%.*s\"", (int)n, schema);
+            cr_assert_not_null(strstr(section, key), "%s: docs/PROTOCOL.md has no %s", method, key);
+        }
+        schema += n > 0 ? n : 1;
+    }
+}
+
+/* The document has a section for each method, with every key of its schemas. */
+Test(proto_method, every_method_is_documented)
+{
+    static char text[1 << 18], section[1 << 16];
+
+    FILE *file = fopen(LP_TEST_PROTOCOL, "rb");
+    cr_assert_not_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    (void)fclose(file);
+    for (int id = 0; id < LP_METHODS; id++) {
+        const struct lp_method *method = lp_proto_method((enum lp_method_id)id);
+        read_section(text, method->name, section, sizeof(section));
+        cr_assert_neq(section[0], '\0', "%s has no section", method->name);
+        check_keys_documented(method->params, section, method->name);
+        check_keys_documented(method->result, section, method->name);
+    }
 }
