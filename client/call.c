@@ -383,7 +383,9 @@ int lp_call_ask(struct lp_call *call, const char *method, const json_t *params, 
     } else {
         if (call->broken && (rc == LP_EIO || rc == LP_ETIMEDOUT))
             rc = LP_ECONN;
-        rc = lp_error_set(err, rc, "%s: %s", method, cause.text);
+        rc = lp_error_set(err, rc, "%s: %s%s", method,
+                          rc == LP_ECONN ? "the connection to the daemon is lost: " : "",
+                          cause.text);
     }
     if (call->broken)
         drop_socket(call);

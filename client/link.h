@@ -62,7 +62,7 @@ struct lp_link_ops {
      * its chunks any more, and what is mapped stays true. Any thread, no system call. */
     bool (*is_cut)(void *link, uint64_t connection);
 
-    /* Number of the connection in use, or of the last one. */
+    /* Number of the connection in use; 0: it is known to be lost. */
     uint64_t (*connection)(void *link);
 
     int (*get_info)(void *link, struct lp_client_info *ret_info, uint64_t deadline_ns,

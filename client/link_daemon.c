@@ -190,7 +190,9 @@ static bool link_is_cut(void *user, uint64_t connection)
 
 static uint64_t link_connection(void *user)
 {
-    return ((struct link_daemon *)user)->connection;
+    const struct link_daemon *link = user;
+
+    return link->call.sock >= 0 ? link->connection : 0;
 }
 
 static void free_link(struct link_daemon *link)

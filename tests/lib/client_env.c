@@ -84,6 +84,7 @@ void client_put(lp_client *client, const char *name, const struct client_tensor 
 
     lp_options_init(&options, sizeof(options));
     options.flags = flags;
+    options.codec = tensor->codec;
     CHECK(lp_client_put(client, name, &tensor->shape, tensor->data, &options, &err) == 0, "%s",
           err.text);
 }

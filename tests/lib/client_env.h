@@ -53,7 +53,8 @@ lp_client *client_connect(const struct spawn *daemon, uint32_t workers, uint32_t
 /* A tensor in memory, rows x columns (columns 0: one dimension). */
 struct client_tensor {
     struct lp_shape shape;
-    uint8_t *data; /* owned */
+    uint32_t codec; /* that client_put() asks for; 0: auto, which takes its time to choose */
+    uint8_t *data;  /* owned */
     uint64_t bytes, n_rows, row_bytes;
 };
 void client_tensor_init(struct client_tensor *tensor, uint32_t dtype, int64_t rows, int64_t columns,
