@@ -8,21 +8,6 @@
 
 namespace ptx {
 
-uint64_t extend(uint64_t bits, Type type)
-{
-    if (type.bytes >= 8) {
-        return bits;
-    }
-    if (type.kind == Kind::pred) {
-        return bits & 1;
-    }
-    bits &= (1ull << type.bits()) - 1;
-    if (type.is_signed() && (bits >> (type.bits() - 1) & 1)) {
-        bits |= ~0ull << type.bits();
-    }
-    return bits;
-}
-
 bool less(Type type, uint64_t a, uint64_t b)
 {
     return type.is_signed() ? (int64_t)a < (int64_t)b : a < b;
