@@ -192,6 +192,15 @@ static int enroll(struct lp_tensor *tensor, int ordinal, struct lp_device_table 
     return rc;
 }
 
+/* Does segment i lie in a chunk that an earlier one lies in, too? */
+static bool is_counted(const struct lp_device_table *device, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (device->mappings[k] == device->mappings[i])
+            return true;
+    return false;
+}
+
 static int cuda_enroll(struct lp_tensor *tensor, int ordinal, struct lp_register_info *ret_info,
                        struct lp_error *err)
 {
@@ -205,6 +214,8 @@ static int cuda_enroll(struct lp_tensor *tensor, int ordinal, struct lp_register
     LP_TRY(rc, enroll(tensor, ordinal, &device, err));
     info.nanoseconds = lp_clock_now_ns() - start_ns;
     for (uint32_t i = 0; i < device->n_mappings; i++) {
+        if (is_counted(device, i))
+            continue;
         info.chunks++;
         info.bytes += tensor->maps[i + 1]->n_bytes;
     }

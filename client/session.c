@@ -162,9 +162,8 @@ static int check_header(const struct lp_chunk_map *map, struct lp_error *err)
     if (header.header_bytes != LP_SHM_CHUNK_HEADER_BYTES || header.pool != POOL ||
         header.chunk != map->chunk || header.chunk_bytes != map->n_bytes)
         return lp_error_set(err, LP_EMAP,
-                            "chunk %u: its header says chunk %u of pool %u, %llu bytes",
-                            map->chunk, header.chunk, header.pool,
-                            (unsigned long long)header.chunk_bytes);
+                            "chunk %u: its header says chunk %u of pool %u, %llu bytes", map->chunk,
+                            header.chunk, header.pool, (unsigned long long)header.chunk_bytes);
     if (header.epoch != map->epoch)
         return lp_error_set(err, LP_ESTALE, "chunk %u: made by an earlier daemon", map->chunk);
     return 0;

@@ -2,7 +2,6 @@
 /* What a client checks before it reads a chunk: docs/SHM.md, section 1. The daemon is played by a
  * link of this file, which hands out whatever memfd a test made. */
 #include "client/session.h"
-
 #include "codec/hash.h"
 #include "tests/lib/leak.h"
 

@@ -6,15 +6,25 @@
  * opens tensors and reads rows. Packed bytes are mapped, not copied; rows are decoded where they
  * are wanted: by this thread, by workers of the client, or by warps of a GPU.
  *
- * Rules that hold everywhere
- *   Results    0 is good, a negative LP_E* code is a failure, a positive number is a count. ret_*
- * is untouched on failure. Errors     the last argument, which may be NULL, gets the code and a
- * sentence. Structs    struct_size first: set by lp_options_init() or to sizeof; fields that are 0
- * mean "the library decides". Handles    opaque; usable from any thread. After fork() the child
- * gets LP_EFORK until it connects anew; closing there is fine. Waiting    every call that waits
- * ends at its deadline with LP_ETIMEDOUT. Manners    no signal handler, no log, no exit; no thread
- * unless workers are asked for; descriptors are close-on-exec. Ownership words: borrows (for the
- * call), copies, takes, returns new (and what frees it). */
+ * Rules that hold everywhere:
+ *
+ * - Results: 0 is good, a negative LP_E* code is a failure, a positive number is a count. ret_* is
+ *   untouched on failure.
+ * - Errors: the last argument, which may be NULL, gets the code and a sentence. A function names
+ *   the codes that its caller may want to tell apart; any call may also give LP_EINVAL (arguments
+ *   that make no sense), LP_ENOMEM or LP_EFORK, and one that asks the daemon LP_ECONN, LP_ETIMEDOUT
+ *   or LP_EPROTO.
+ * - Structs: struct_size first: set by lp_options_init() or to sizeof; fields that are 0 mean "the
+ *   library decides".
+ * - Handles: opaque; usable from any thread. After fork() the child gets LP_EFORK until it connects
+ *   anew; closing there is fine.
+ * - Lost connections: the next call connects anew. What the old connection held (writers, and the
+ *   leases of tensors while that daemon lives on) is LP_ESTALE from then on; tensors of a daemon
+ *   that has ended are still read.
+ * - Waiting: every call that waits ends at its deadline with LP_ETIMEDOUT.
+ * - Manners: no signal handler, no log, no exit; no thread unless workers are asked for;
+ *   descriptors are close-on-exec.
+ * - Ownership words: borrows (for the call), copies, takes, returns new (and what frees it). */
 #ifndef LANEPACK_LANEPACK_H
 #define LANEPACK_LANEPACK_H
 
@@ -31,9 +41,7 @@
 extern "C" {
 #endif
 
-/* --- Errors
- * ------------------------------------------------------------------------------------------------
- */
+/* --- errors ---------------------------------------------------------------------------------- */
 
 #ifndef LP_ERROR_DEFINED
 #define LP_ERROR_DEFINED
@@ -89,9 +97,7 @@ LP_API const char *lp_error_name(int code);
 /* major << 16 | minor << 8 | patch of the library in use. */
 LP_API uint32_t lp_version(void);
 
-/* --- Tensors
- * -----------------------------------------------------------------------------------------------
- */
+/* --- tensors --------------------------------------------------------------------------------- */
 
 #ifndef LP_DTYPES_DEFINED
 #define LP_DTYPES_DEFINED
@@ -151,24 +157,22 @@ struct lp_tensor_info {
     uint64_t n_records, raw_records;
     uint64_t version;     /* grows with each seal: tells two contents of a name apart */
     uint64_t epoch;       /* of the daemon that served it; 0 for local: */
-    uint64_t fingerprint; /* of dtype, shape, codec and tag */
+    uint64_t fingerprint; /* of dtype, shape, codec, layout, record_bytes and tag */
 };
 
-/* --- Clients
- * -----------------------------------------------------------------------------------------------
- */
+/* --- clients --------------------------------------------------------------------------------- */
 
 typedef struct lp_client lp_client; /* a connection, or a store of its own */
 typedef struct lp_writer lp_writer; /* a tensor in the making */
 typedef struct lp_tensor lp_tensor; /* an opened tensor, held by a lease */
 
 struct lp_connect_options {
-    uint32_t struct_size, flags,
-        workers;            /* workers: threads for gathers with threads > 1; 0: none */
-    const char *path;       /* borrows: socket, or "local:", or NULL: LANEPACK_SOCKET, then
-                               $XDG_RUNTIME_DIR/lanepack/control.sock if it       exists, then
-                               /run/lanepack/control.sock */
-    const char *name_space; /* borrows; NULL: "default" */
+    uint32_t struct_size, flags; /* flags 0 */
+    uint32_t workers;            /* threads for gathers with threads > 1, at most 1024; 0: none */
+    const char *path;            /* borrows: socket, or "local:", or NULL: LANEPACK_SOCKET, then
+                                    $XDG_RUNTIME_DIR/lanepack/control.sock if it exists, then
+                                    /run/lanepack/control.sock */
+    const char *name_space;      /* borrows; NULL: "default" */
     const char *app;     /* borrows; who this is, for people who read the daemon's status; NULL: the
                             program's name */
     uint64_t timeout_ns; /* of connect and of each call; 0: 5 s */
@@ -180,8 +184,8 @@ struct lp_client_info {
     uint64_t epoch; /* 0 for local: */
     uint64_t pool_bytes, chunk_bytes;
     uint32_t n_pools, ready; /* ready: the pool is resident */
-    char capability[12]; /* "pinned", "pageable", "none": how a GPU of this process would reach the
-                            pool; "none" until asked for */
+    char capability[12]; /* how a GPU of this process reaches the pool: "pinned" once it registered
+                            a chunk, else "none" */
     char server[60];     /* "lanepackd 0.1.0", or "local" */
 };
 
@@ -189,7 +193,9 @@ struct lp_client_info {
 LP_API void lp_options_init(void *options, uint32_t struct_size);
 
 /* Connect. options may be NULL. Returns new; lp_client_close() ends it. LP_ECONN (nothing listens
- * there), LP_ETIMEDOUT, LP_EVERSION (both ranges are named), LP_EPERM, LP_ENOMEM. */
+ * there), LP_ETIMEDOUT, LP_EVERSION (both ranges are named), LP_EPERM, LP_ENAME (the namespace),
+ * LP_ELIMIT (no thread for a worker; "local:": over the memory budget, need and have are named),
+ * LP_ENOMEM. */
 LP_API int lp_client_connect(const struct lp_connect_options *options, lp_client **ret_client,
                              struct lp_error *err);
 
@@ -207,9 +213,7 @@ LP_API int lp_client_call(lp_client *client, const char *method, const char *par
                           char **ret_json, struct lp_error *err);
 LP_API void lp_free(void *memory);
 
-/* --- Putting
- * -----------------------------------------------------------------------------------------------
- */
+/* --- putting --------------------------------------------------------------------------------- */
 
 enum lp_put_flag {
     LP_PUT_IF_ABSENT = 1u, /* a name that exists is no error, and nothing is written */
@@ -221,9 +225,10 @@ enum lp_put_flag {
 struct lp_put_options {
     uint32_t struct_size, flags;           /* enum lp_put_flag */
     uint32_t codec, layout;                /* 0: auto, packed */
-    uint32_t align_bytes;                  /* 0: 4 */
+    uint32_t align_bytes;                  /* 4 or 32; 0: 4, and 32 for slotted */
     uint32_t record_rows, record_elements; /* 0: chosen; not both */
-    uint64_t deadline_ns; /* 0: the client's timeout for each request that it makes */
+    uint64_t deadline_ns; /* of each request that it makes; 0: the client's timeout, and for the
+                             seal 10 ns a stored byte on top */
     const char *tag; /* borrows; model revision or the like, part of the fingerprint; NULL: none */
     const void *sample; /* borrows, for lp_writer_open(): whole records, spread over the
                            tensor, to choose the codec from; NULL: none */
@@ -231,8 +236,9 @@ struct lp_put_options {
 };
 
 /* Pack data and store it under name (UTF-8, 1 to 512 bytes, no control characters). data borrows,
- * row-major. options may be NULL. LP_EEXIST, LP_ENOSPC (need and have are named), LP_ENAME,
- * LP_EINVAL, LP_ECONN, LP_ETIMEDOUT, LP_ENOMEM. */
+ * row-major. options may be NULL. LP_EEXIST, LP_EPENDING (somebody else is putting it), LP_ENOSPC
+ * (need and have are named), LP_EBUSY (the daemon has no chunk ready to write in), LP_ENAME,
+ * LP_ESTALE, LP_ECORRUPT (LP_PUT_VERIFY: it would not come back as it was). */
 LP_API int lp_client_put(lp_client *client, const char *name, const struct lp_shape *shape,
                          const void *data, const struct lp_put_options *options,
                          struct lp_error *err);
@@ -240,8 +246,9 @@ LP_API int lp_client_put(lp_client *client, const char *name, const struct lp_sh
 /* The same as a stream, for tensors larger than memory: open, append rows in order until all are
  * in, seal. The codec is chosen from options->sample where it is given, else from the first rows
  * appended (up to 8 MiB are held back for that). One thread at a time per writer. Nobody sees the
- * tensor before the seal. More rows than the shape has: LP_ESIZE, and nothing of them is taken. After
- * any other failed append its rows are lost: later calls repeat its code, only giving up is left. */
+ * tensor before the seal. More rows than the shape has: LP_ESIZE, and nothing of them is taken.
+ * After any other failed append its rows are lost: later calls repeat its code, only giving up is
+ * left. */
 LP_API int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *shape,
                           const struct lp_put_options *options, lp_writer **ret_writer,
                           struct lp_error *err);
@@ -258,12 +265,13 @@ LP_API int lp_writer_seal_take(lp_writer *writer, struct lp_tensor_info *ret_inf
                                struct lp_error *err);
 LP_API void lp_writer_abort_take(lp_writer *writer);
 
-/* --- Finding and reading
- * ----------------------------------------------------------------------------------- */
+/* --- finding and reading --------------------------------------------------------------------- */
 
 /* Open n tensors: map what is not mapped yet, check it, hold a lease. names borrows. ret_tensors[i]
- * returns new or NULL, ret_codes[i] (may be NULL when n is 1) says why. 0 when all are open, else
- * the first failure's code. lp_tensor_close() ends each. */
+ * returns new or NULL, ret_codes[i] (may be NULL when n is 1) says why: LP_ENOENT, LP_EPENDING,
+ * LP_EMAP, LP_ECORRUPT, LP_EVERSION. 0 when all are open, else the first failure's code. Where the
+ * call fails as a whole (a name that is none, no connection) both stay untouched: clear them
+ * before. lp_tensor_close() ends each. */
 LP_API int lp_client_open(lp_client *client, const char *const *names, size_t n,
                           lp_tensor **ret_tensors, int *ret_codes, struct lp_error *err);
 LP_API int lp_client_exists(lp_client *client, const char *const *names, size_t n,
@@ -284,30 +292,35 @@ LP_API int lp_tensor_get_info(const lp_tensor *tensor, struct lp_tensor_info *re
 /* A read of rows. */
 struct lp_gather {
     uint32_t struct_size, flags;       /* flags 0 */
-    uint32_t index_bytes, index_space; /* 4 or 8 (0: 8); space 0: rows and dst as device says, 1:
-                                          rows in host memory */
-    const void *rows;                  /* row numbers, repeats allowed; NULL: all rows in order */
+    uint32_t index_bytes, index_space; /* 4 or 8 (0: 8); space 0: rows and default_row lie where dst
+                                          does, 1: in host memory */
+    const void *rows; /* signed row numbers, repeats allowed; NULL: all, in order */
     uint64_t n_rows;
     void *dst;                   /* row-major, no gaps */
     uint64_t dst_bytes;          /* >= n_rows * row_bytes */
     int32_t device;              /* -1: the CPU; else a CUDA device number */
-    uint32_t threads, out_dtype; /* threads: workers of the client to use, 0: this thread; out_dtype
-                                    0: as stored */
+    uint32_t threads, out_dtype; /* threads: that share the work, this one counted, as many as there
+                                    are workers; 0 or 1: this one alone. out_dtype 0: as stored */
     void *stream;                /* device: CUstream; NULL: the default stream */
-    void *workspace;
-    uint64_t workspace_bytes;
-    const void *default_row; /* stands in for bad row numbers; NULL: they are LP_ERANGE */
-    uint64_t *status_dev; /* device: the kernel stores the first bad position + 1 here, 0: good */
+    void *workspace; /* device, index_space 1: device memory on a border of 256 bytes ... */
+    uint64_t workspace_bytes; /* ... n_rows * index_bytes, rounded up to 256, and row_bytes more
+                                 where there is a default_row */
+    const void *default_row;  /* stands in for bad row numbers; NULL: they are LP_ERANGE */
+    uint64_t *status_dev; /* device: 0 when all is well, else the first bad position + 1, and 2^63
+                             on top where its record is corrupt; needed where rows are in device
+                             memory */
 };
 
 /* Decode rows, bit for bit. rows borrows, dst as lp_gather says.
  *
  * device -1: done on return; no system call and no request on this thread (with workers: futexes).
- * Else: enqueued on gather->stream, which borrows rows, dst and workspace until it has run. Any
+ * Else: enqueued on gather->stream, which borrows rows, dst and workspace until it has run; the
+ * first one registers the tensor and waits for that (lp_tensor_register() and its codes). Any
  * thread. 0, or LP_ERANGE (a row number is too large and default_row is NULL; dst untouched),
- * LP_ESIZE (dst too small; untouched), LP_ECORRUPT (a record breaks the format; dst unspecified),
- * LP_ENODEV (no GPU; says why), LP_ENOTSUP (out_dtype), LP_EFORK. Source: docs/FORMAT.md,
- * section 2.1. */
+ * LP_ESIZE (dst or workspace too small; dst untouched), LP_ECORRUPT (a record breaks the format;
+ * dst unspecified), LP_ENODEV (no GPU; says why), LP_ENOTSUP (out_dtype), LP_ESTALE, LP_EFORK. On a
+ * device a bad row number or record is told by status_dev; rows in host memory without one are
+ * checked before. Source: docs/FORMAT.md, section 2.1. */
 LP_API int lp_tensor_gather(lp_tensor *tensor, const struct lp_gather *gather,
                             struct lp_error *err);
 
@@ -317,12 +330,13 @@ LP_API int lp_tensor_read(lp_tensor *tensor, const uint64_t *rows, size_t n_rows
 
 struct lp_register_info {
     uint32_t struct_size, chunks;
-    uint64_t bytes, nanoseconds; /* registered by this call, and how long it took */
-    char capability[16];         /* "pinned", "pageable" or "none" */
+    uint64_t bytes, nanoseconds; /* of the chunks that are registered now; of this call */
+    char capability[16];         /* "pinned" */
 };
 
 /* Register the tensor's chunks with a device in this process, before the first device gather needs
- * it. LP_ENODEV, LP_EREG, LP_EREGLIMIT. */
+ * it. LP_ENODEV, LP_EREG, LP_EREGLIMIT, LP_ENOTSUP (a record is larger than the device's shared
+ * memory), LP_EDEVICE, LP_ESTALE; LP_EINVAL for the CPU. */
 LP_API int lp_tensor_register(lp_tensor *tensor, int device, struct lp_register_info *ret_info,
                               struct lp_error *err);
 LP_API int lp_tensor_unregister(lp_tensor *tensor, int device); /* idempotent */
