@@ -195,7 +195,8 @@ static void report_start(const struct lp_daemon *daemon)
                 LP_DAEMON_SERVER, (int)getpid(), lp_conf_size_write(state.pool_bytes, pool),
                 state.n_chunks, lp_conf_size_write(state.chunk_bytes, chunk), state.budget.source,
                 (unsigned long long)state.budget.have_bytes, lp_cpu_tier_name(lp_cpu_flags()),
-                daemon->listener.path, daemon->listener.inherited ? " (inherited)" : "");
+                daemon->listener.socket.path,
+                daemon->listener.socket.inherited ? " (inherited)" : "");
     notify("READY=1\nSTATUS=making the pool resident");
 }
 
@@ -204,7 +205,7 @@ static void daemon_init(struct lp_daemon *daemon, const struct lp_config *config
     memset(daemon, 0, sizeof(*daemon));
     daemon->config = config;
     daemon->started_ns = lp_clock_now_ns();
-    daemon->listener.fd = -1;
+    daemon->listener.socket.fd = -1;
     lp_list_init(&daemon->conns);
     lp_list_init(&daemon->arena_waiters);
     lp_list_init(&daemon->seal_waiters);
