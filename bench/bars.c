@@ -23,6 +23,9 @@
 #define ANALYSIS_SHARE 0.25
 #define IBP_DECODE_GBPS 4.0
 #define PEER_FACTOR 5.0
+/* Speeds are judged where a record is a tile; the rows of an embedding table are judged by their
+ * gather. */
+#define RECORD_BYTES_MIN 4096u
 
 static struct bar *add(struct bars *bars, const char *what, double figure, double bound)
 {
@@ -134,7 +137,8 @@ void bars_add_speeds(struct bars *bars, const struct tensor_figures *tensor)
     const bool by_record = strstr(lane->how, "by record") != NULL;
     char what[112];
 
-    if (tensor->geometry.dtype != LP_DTYPE_BF16 || strncmp(lane->how, "lane", 4) != 0)
+    if (tensor->geometry.dtype != LP_DTYPE_BF16 || strncmp(lane->how, "lane", 4) != 0 ||
+        lane->logical_bytes / LP_MAX(lane->records, 1) < RECORD_BYTES_MIN)
         return;
     bars_add(bars, label(what, sizeof(what), "%s: lane decode / memcpy", tensor->name),
              lane->decode_gbps / lane->memcpy_gbps, false, DECODE_SHARE);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The AVX2 tier, which also has BMI2: codec ibp closes and opens the gaps of a word with one
- * instruction each. */
-#include "codec/ibp_record.h"
-#include "codec/ops.h"
+/* The AVX2 tier's row in the table, and its codec ibp, which closes and opens the gaps of a word
+ * with one instruction each. */
+#include "codec/ops_avx2.h"
 
-#include <immintrin.h>
+#include "codec/ibp_record.h"
 
 static inline uint64_t close_gaps(uint64_t bits, uint64_t keep)
 {
@@ -31,6 +30,9 @@ static uint32_t ibp_encode(const struct lp_ibp *ibp, const void *src, uint32_t n
 void lp_codec_ops_avx2_fill(struct lp_codec_ops *ops)
 {
     ops->tier = "avx2";
+    ops->lane_decode = lp_codec_avx2_lane_decode;
+    ops->lane_encode = lp_codec_avx2_lane_encode;
+    ops->exponent_histogram = lp_codec_avx2_exponent_histogram;
     ops->ibp_decode = ibp_decode;
     ops->ibp_encode = ibp_encode;
 }

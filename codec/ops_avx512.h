@@ -3,11 +3,11 @@
  *
  * The tier works on blocks of 64 elements: one exponent per byte of a register, one bit of a plane
  * per bit of a mask. Exponents with more than 8 bits (f64) and records of more than
- * LP_AVX512_ELEMENTS_MAX elements are left to the scalar tier. */
+ * LP_LANE_FAST_ELEMENTS_MAX elements are left to the scalar tier. */
 #ifndef LP_CODEC_OPS_AVX512_H
 #define LP_CODEC_OPS_AVX512_H
 
-#include "base/bytes.h"
+#include "codec/lane_bits.h"
 #include "codec/lane_parts.h"
 #include "codec/ops.h"
 
@@ -15,20 +15,6 @@
 #include <stdbool.h>
 
 #define LP_AVX512_BLOCK 64u
-/* Bounds the stack that a call needs; every record that is not chosen by hand is smaller. */
-#define LP_AVX512_ELEMENTS_MAX 16384u
-
-#define LP_ALWAYS_INLINE inline __attribute__((always_inline))
-
-/* Bits [bit, bit + 64) of src. Reads 9 bytes. */
-static LP_ALWAYS_INLINE uint64_t lp_avx512_load_bits(const uint8_t *src, uint64_t bit)
-{
-    const uint8_t *const p = src + bit / 8;
-    const uint32_t shift = bit % 8;
-
-    /* The second load begins a byte later, so that no shift is by 64. */
-    return lp_load_u64(p) >> shift | lp_load_u64(p + 1) << (8 - shift);
-}
 
 int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
                                 uint32_t align_bytes, void *dst, uint32_t n, const void *ahead);

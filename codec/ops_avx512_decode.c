@@ -48,10 +48,10 @@ static LP_ALWAYS_INLINE uint32_t count_zeros_of(const uint8_t *src, uint64_t bit
     if (i > 0)
         non_zero = (uint32_t)_mm512_reduce_add_epi64(ones);
     for (; i < count; i += LP_AVX512_BLOCK) {
-        uint64_t any = lp_avx512_load_bits(src, bit + i);
+        uint64_t any = lp_lane_load_bits(src, bit + i);
 
         for (uint32_t p = 1; p < width; p++)
-            any |= lp_avx512_load_bits(src, bit + (uint64_t)p * count + i);
+            any |= lp_lane_load_bits(src, bit + (uint64_t)p * count + i);
         if (count - i < LP_AVX512_BLOCK)
             any &= (UINT64_C(1) << (count - i)) - 1;
         non_zero += (uint32_t)_mm_popcnt_u64(any);
@@ -198,7 +198,7 @@ static void join(uint32_t dtype, struct lp_avx512_record *record, const uint8_t 
     }
 }
 
-/* Records of any length up to LP_AVX512_ELEMENTS_MAX, level by level through memory. */
+/* Records of any length up to LP_LANE_FAST_ELEMENTS_MAX, level by level through memory. */
 static int decode_long(const struct lp_lane *lane, const uint8_t *src, uint32_t src_bytes,
                        uint32_t align_bytes, uint8_t *dst, uint32_t n, const uint8_t *ahead)
 {
@@ -208,7 +208,7 @@ static int decode_long(const struct lp_lane *lane, const uint8_t *src, uint32_t 
         ahead != NULL && n >= AHEAD_ELEMENTS_MIN ? LP_AVX512_BLOCK * lane->byte_bits / 8 : 0;
     /* Two buffers in turn: a level reads the one that the level behind it wrote. Raw exponents are
      * copied there, too, so that no read leaves the record even if it changes meanwhile. */
-    uint8_t buffer[2][LP_AVX512_ELEMENTS_MAX + LP_AVX512_BLOCK];
+    uint8_t buffer[2][LP_LANE_FAST_ELEMENTS_MAX + LP_AVX512_BLOCK];
     struct lp_avx512_record record = {src, src, 0, n};
     struct lp_lane_parts parts;
     const uint8_t *next;
@@ -235,7 +235,7 @@ int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uin
 {
     int rc;
 
-    if (lane->exponent_bits > 8 || n > LP_AVX512_ELEMENTS_MAX)
+    if (lane->exponent_bits > 8 || n > LP_LANE_FAST_ELEMENTS_MAX)
         return lp_codec_scalar_lane_decode(lane, src, src_bytes, align_bytes, dst, n, NULL);
     if (n >= LP_AVX512_SHORT_MIN && n <= LP_AVX512_SHORT_MAX) {
         rc = lp_codec_avx512_lane_decode_short(lane, src, src_bytes, align_bytes, dst, n);

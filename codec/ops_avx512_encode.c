@@ -5,7 +5,7 @@
 #include "codec/ops_avx512.h"
 #include "codec/shape.h"
 
-#define PLANE_WORDS (LP_AVX512_ELEMENTS_MAX / 64)
+#define PLANE_WORDS (LP_LANE_FAST_ELEMENTS_MAX / 64)
 #define PLANES_MAX 4u /* f8_e4m3 has four of other bits, a level at most three */
 
 /* One plane in the making. Whole vectors are read, so there is room behind the last word. */
@@ -15,8 +15,8 @@ struct plane {
 };
 
 struct work {
-    uint8_t
-        upper[LP_AVX512_ELEMENTS_MAX + LP_AVX512_BLOCK]; /* exponents; before that, upper bytes */
+    uint8_t upper[LP_LANE_FAST_ELEMENTS_MAX +
+                  LP_AVX512_BLOCK]; /* exponents; before that, upper bytes */
     struct plane plane[PLANES_MAX];
 };
 
@@ -279,41 +279,12 @@ static uint32_t put_levels(const struct lp_lane *lane, struct work *work, uint32
     return (uint32_t)size;
 }
 
-/* Counts side by side, so that equal neighbours do not wait for each other. 16 bits are enough for
- * COUNTED_MAX elements, and fewer bytes to clear. */
-#define PARTS 8u
-#define COUNTED_MAX 65535u
-
-struct part_counts {
-    uint16_t part[PARTS][256];
-};
-
-static void count_bytes(const uint8_t *bytes, uint32_t n, struct part_counts *counts)
-{
-    uint32_t i = 0;
-
-    for (; i + 8 <= n; i += 8) {
-        const uint64_t e = lp_load_u64(bytes + i);
-
-        counts->part[0][e & 0xff]++;
-        counts->part[1][e >> 8 & 0xff]++;
-        counts->part[2][e >> 16 & 0xff]++;
-        counts->part[3][e >> 24 & 0xff]++;
-        counts->part[4][e >> 32 & 0xff]++;
-        counts->part[5][e >> 40 & 0xff]++;
-        counts->part[6][e >> 48 & 0xff]++;
-        counts->part[7][e >> 56]++;
-    }
-    for (; i < n; i++)
-        counts->part[0][bytes[i]]++;
-}
-
 /* All parts of bytes [16 * i, 16 * i + 16). */
-static LP_ALWAYS_INLINE __m512i sum_parts(const struct part_counts *counts, uint32_t i)
+static LP_ALWAYS_INLINE __m512i sum_parts(const struct lp_lane_part_counts *counts, uint32_t i)
 {
     __m512i sum = _mm512_setzero_si512();
 
-    for (uint32_t p = 0; p < PARTS; p++)
+    for (uint32_t p = 0; p < LP_LANE_PARTS; p++)
         sum = _mm512_add_epi32(sum, _mm512_cvtepu16_epi32(_mm256_loadu_si256((
                                         const __m256i *)(const void *)(counts->part[p] + 16 * i))));
     return sum;
@@ -324,9 +295,9 @@ static struct lp_lane_counts count_exponents(const uint8_t *exponents, uint32_t 
                                              uint32_t *hist)
 {
     struct lp_lane_counts result = {hist, limit, 0, n};
-    struct part_counts counts = {0};
+    struct lp_lane_part_counts counts = {0};
 
-    count_bytes(exponents, n, &counts);
+    lp_lane_count_bytes(exponents, n, &counts);
     for (uint32_t i = 0; i * 16 <= limit; i++) {
         const __m512i sum = sum_parts(&counts, i);
         const uint32_t used = _mm512_test_epi32_mask(sum, sum);
@@ -361,7 +332,7 @@ uint32_t lp_codec_avx512_lane_encode(const struct lp_lane *lane, const void *src
     uint32_t base = 0;
     bool fits = head_bytes < limit_bytes;
 
-    if (lane->exponent_bits > 8 || n > LP_AVX512_ELEMENTS_MAX)
+    if (lane->exponent_bits > 8 || n > LP_LANE_FAST_ELEMENTS_MAX)
         return lp_codec_scalar_lane_encode(lane, src, n, dst, limit_bytes);
     if (!fits)
         return 0;
@@ -387,7 +358,8 @@ uint32_t lp_codec_avx512_lane_encode(const struct lp_lane *lane, const void *src
 
 /* What bytes have been counted, as exponents: dtypes with planes have counted sign, exponent and
  * bits of the mantissa. */
-static void add_counts(const struct part_counts *counts, uint32_t exponent_bits, uint32_t *hist)
+static void add_counts(const struct lp_lane_part_counts *counts, uint32_t exponent_bits,
+                       uint32_t *hist)
 {
     for (uint32_t i = 0; i < 16; i++) {
         uint32_t sums[16];
@@ -412,14 +384,14 @@ void lp_codec_avx512_exponent_histogram(uint32_t dtype, const void *src, uint64_
         return;
     }
     while (n > 0) {
-        const uint64_t n_counted = LP_MIN(n, COUNTED_MAX / SPLIT_ELEMENTS * SPLIT_ELEMENTS);
-        struct part_counts counts = {0};
+        const uint64_t n_counted = LP_MIN(n, LP_LANE_COUNTED_MAX / SPLIT_ELEMENTS * SPLIT_ELEMENTS);
+        struct lp_lane_part_counts counts = {0};
         uint32_t n_now;
 
         for (uint64_t i = 0; i < n_counted; i += n_now, elements += (size_t)n_now * info->bytes) {
             n_now = (uint32_t)LP_MIN(n_counted - i, SPLIT_ELEMENTS);
             split(dtype, elements, n_now, other, upper);
-            count_bytes(upper, n_now, &counts);
+            lp_lane_count_bytes(upper, n_now, &counts);
         }
         add_counts(&counts, info->exponent_bits, hist);
         n -= n_counted;

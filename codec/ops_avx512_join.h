@@ -71,9 +71,9 @@ static LP_ALWAYS_INLINE __m512i lp_avx512_join_planes(const uint8_t *src, uint64
     __m512i v = _mm512_slli_epi16(exponents, mantissa_planes);
 
     for (uint32_t p = 0; p < mantissa_planes; p++, bit += n)
-        v = _mm512_mask_add_epi8(v, lp_avx512_load_bits(src, bit), v,
+        v = _mm512_mask_add_epi8(v, lp_lane_load_bits(src, bit), v,
                                  _mm512_set1_epi8((char)(1 << p)));
-    return _mm512_mask_add_epi8(v, lp_avx512_load_bits(src, bit), v, _mm512_set1_epi8((char)0x80));
+    return _mm512_mask_add_epi8(v, lp_lane_load_bits(src, bit), v, _mm512_set1_epi8((char)0x80));
 }
 
 static LP_ALWAYS_INLINE void lp_avx512_join_f16(const uint8_t *lower, __m512i upper, uint8_t *dst)

@@ -19,11 +19,11 @@ static LP_ALWAYS_INLINE uint64_t first_bits(uint32_t n)
 static LP_ALWAYS_INLINE struct codes load_codes(const uint8_t *src, uint64_t bit, uint32_t stride,
                                                 uint32_t width, uint32_t n)
 {
-    uint64_t any = lp_avx512_load_bits(src, bit);
+    uint64_t any = lp_lane_load_bits(src, bit);
     struct codes codes = {_mm512_maskz_set1_epi8(any, 1), 0};
 
     for (uint32_t p = 1; p < width; p++) {
-        const uint64_t bits = lp_avx512_load_bits(src, bit + (uint64_t)p * stride);
+        const uint64_t bits = lp_lane_load_bits(src, bit + (uint64_t)p * stride);
 
         codes.code =
             _mm512_mask_add_epi8(codes.code, bits, codes.code, _mm512_set1_epi8((char)(1 << p)));
