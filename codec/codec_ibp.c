@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Masks of codec ibp: learned, written, read; and the scalar tier of its records. The rule's
  * comparisons mix float and double on purpose: the published masks come out of exactly these
- * (codecs.md, section 2). */
+ * (tests/unit/test_ibp_vectors.c). */
 #include "codec/codec_ibp.h"
 
 #include "base/alloc.h"

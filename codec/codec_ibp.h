@@ -40,7 +40,7 @@ int lp_codec_ibp_set_masks(struct lp_ibp *ibp, const uint64_t *mask, const uint6
  * record_bytes is a multiple of word_bytes. threshold 0 sweeps 0.70 .. 1.00 and keeps the mask that
  * saves most, else it is the only one tried. When nothing saves, all masks are zero and the
  * threshold's bits are 0. ret_report may be NULL. LP_EINVAL, LP_ENOMEM. Source: the paper's
- * preprocessing; codecs.md, section 2. */
+ * preprocessing, in the arithmetic of the published implementation. */
 int lp_codec_ibp_learn(struct lp_ibp *ret_ibp, uint32_t word_bytes, const void *sample,
                        uint64_t n_records, uint32_t record_bytes, float threshold,
                        struct lp_ibp_report *ret_report, struct lp_error *err);

@@ -2,7 +2,7 @@
 /* The choice of codec: every candidate codes the sample, and what that would store or move decides.
  *
  * Costs are extrapolated from the sample to the table in whole numbers, so that equal costs are
- * equal: the cheaper decoder then wins. Source of the rule: codecs.md, section 6. */
+ * equal: the cheaper decoder then wins. */
 #include "codec/plan.h"
 
 #include "base/alloc.h"
