@@ -333,14 +333,9 @@ static uint32_t choose(const struct planner *planner, const struct candidate *ca
 
 static const char *price_name(const struct lp_price *price)
 {
-    switch (price->codec) {
-    case LP_CODEC_LANE:
-        return "lane";
-    case LP_CODEC_IBP:
+    if (price->codec == LP_CODEC_IBP)
         return price->ibp_word_bytes == 4 ? "ibp of 4-byte words" : "ibp of 8-byte words";
-    default:
-        return "raw";
-    }
+    return lp_codec_id_name(price->codec);
 }
 
 static void explain(const struct planner *planner, struct lp_table *table,
@@ -367,6 +362,8 @@ static void explain(const struct planner *planner, struct lp_table *table,
                        planner->params.codec == LP_CODEC_AUTO ? "is the cheapest" : "was asked for",
                        what, 100 * cost_share(planner, price));
 }
+
+LP_STATIC_ASSERT(LP_CODEC_END == 4, "a new codec wants a price, here and in LP_PRICES_MAX");
 
 /* Price what the choice needs, or everything when the caller wants to see it. */
 static int price_all(struct planner *planner, struct candidate candidates[LP_PRICES_MAX],

@@ -386,12 +386,20 @@ static int parse_meta(struct lp_table *table, const uint8_t *meta, struct lp_err
 {
     int rc = 0;
 
-    if (table->codec == LP_CODEC_IBP)
+    switch ((enum lp_codec_id)table->codec) {
+    case LP_CODEC_IBP:
         rc =
             lp_codec_ibp_meta_parse(&table->ibp, table->record_bytes, meta, table->meta_bytes, err);
-    else if (table->codec == LP_CODEC_LANE)
+        break;
+    case LP_CODEC_LANE:
         rc = lp_codec_lane_meta_parse(&table->lane, table->geometry.dtype, meta, table->meta_bytes,
                                       err);
+        break;
+    case LP_CODEC_RAW:
+    case LP_CODEC_AUTO:
+    case LP_CODEC_END:
+        break;
+    }
     /* A codec that cannot take the dtype is a broken table here, not a wish that cannot be met. */
     return rc < 0 && rc != LP_ENOMEM ? lp_error_wrap(err, LP_ECORRUPT, "metadata") : rc;
 }
@@ -461,6 +469,22 @@ static void emit_header(const struct lp_table *table, uint8_t *head)
     memcpy(head, &header, sizeof(header));
 }
 
+static void emit_meta(const struct lp_table *table, uint8_t *meta)
+{
+    switch ((enum lp_codec_id)table->codec) {
+    case LP_CODEC_IBP:
+        lp_codec_ibp_meta_emit(&table->ibp, meta);
+        break;
+    case LP_CODEC_LANE:
+        lp_codec_lane_meta_emit(&table->lane, meta);
+        break;
+    case LP_CODEC_RAW:
+    case LP_CODEC_AUTO:
+    case LP_CODEC_END:
+        break;
+    }
+}
+
 void lp_codec_table_emit(const struct lp_table *table, void *head)
 {
     uint8_t *const bytes = head;
@@ -468,10 +492,7 @@ void lp_codec_table_emit(const struct lp_table *table, void *head)
     const uint64_t index_end = table->index_offset + table->index_bytes;
     const uint64_t checks_end = table->checks_offset + table->checks_bytes;
 
-    if (table->codec == LP_CODEC_IBP)
-        lp_codec_ibp_meta_emit(&table->ibp, bytes + table->meta_offset);
-    else if (table->codec == LP_CODEC_LANE)
-        lp_codec_lane_meta_emit(&table->lane, bytes + table->meta_offset);
+    emit_meta(table, bytes + table->meta_offset);
     memset(bytes + meta_end, 0, table->index_offset - meta_end);
     memset(bytes + index_end, 0, table->checks_offset - index_end);
     memset(bytes + checks_end, 0, table->head_bytes - checks_end);

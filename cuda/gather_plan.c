@@ -63,6 +63,28 @@ static int plan_levels(struct lp_gather_table *t, const struct lp_gpu_table_para
     return 0;
 }
 
+/* What the decoder of the table's codec wants to know. */
+static int plan_codec(struct lp_gather_table *t, const struct lp_gpu_table_params *p,
+                      struct lp_error *err)
+{
+    switch ((enum lp_codec_id)p->codec) {
+    case LP_CODEC_LANE:
+        return plan_levels(t, p, err);
+    case LP_CODEC_IBP:
+        if (p->ibp_word_bytes != 4 && p->ibp_word_bytes != 8)
+            return lp_error_set(err, LP_EINVAL, "ibp words of %u bytes",
+                                (unsigned)p->ibp_word_bytes);
+        t->ibp_word_bytes = p->ibp_word_bytes;
+        t->ibp_parts = p->ibp_words * (p->ibp_word_bytes / 4);
+        return 0;
+    case LP_CODEC_RAW:
+    case LP_CODEC_AUTO:
+    case LP_CODEC_END:
+        break;
+    }
+    return 0;
+}
+
 static struct lp_gather_divisor plan_divisor(uint64_t by)
 {
     struct lp_gather_divisor d = {by, 0, {0, 0}};
@@ -105,15 +127,7 @@ int lp_gpu_plan_table(struct lp_gather_table *ret_table, const struct lp_gpu_tab
     t.index_entry_bytes = p->index_entry_bytes;
     t.group_bytes = p->index_entry_bytes == 2 ? LP_FORMAT_GROUP_BYTES_NARROW
                                               : LP_FORMAT_GROUP_BYTES_WIDE;
-    if (p->codec == LP_CODEC_LANE)
-        LP_TRY(rc, plan_levels(&t, p, err));
-    if (p->codec == LP_CODEC_IBP) {
-        if (p->ibp_word_bytes != 4 && p->ibp_word_bytes != 8)
-            return lp_error_set(err, LP_EINVAL, "ibp words of %u bytes",
-                                (unsigned)p->ibp_word_bytes);
-        t.ibp_word_bytes = p->ibp_word_bytes;
-        t.ibp_parts = p->ibp_words * (p->ibp_word_bytes / 4);
-    }
+    LP_TRY(rc, plan_codec(&t, p, err));
     *ret_table = t;
     return 0;
 }
@@ -173,20 +187,32 @@ static const struct {
     ANY(LP_DTYPE_F8_E5M2, "f8_e5m2"),
 };
 
-const char *lp_gpu_plan_kernel(const struct lp_gather_table *table)
+static const char *lane_kernel(const struct lp_gather_table *table)
 {
     uint32_t levels = 0;
 
-    if (table->codec == LP_CODEC_RAW)
-        return "lp_gather_raw_any";
-    if (table->codec == LP_CODEC_IBP)
-        return "lp_gather_ibp_any";
     for (uint32_t k = 0; k < table->n_levels; k++)
         levels = levels << 4 | table->level[k].width;
     for (size_t i = 0; i < LP_ARRAY_LEN(lane_kernels); i++) {
         if (lane_kernels[i].dtype == table->dtype &&
             (lane_kernels[i].levels == levels || lane_kernels[i].levels == 0))
             return lane_kernels[i].name;
+    }
+    return NULL;
+}
+
+const char *lp_gpu_plan_kernel(const struct lp_gather_table *table)
+{
+    switch ((enum lp_codec_id)table->codec) {
+    case LP_CODEC_RAW:
+        return "lp_gather_raw_any";
+    case LP_CODEC_IBP:
+        return "lp_gather_ibp_any";
+    case LP_CODEC_LANE:
+        return lane_kernel(table);
+    case LP_CODEC_AUTO:
+    case LP_CODEC_END:
+        break;
     }
     return NULL;
 }
