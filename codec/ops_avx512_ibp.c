@@ -30,18 +30,18 @@ static LP_ALWAYS_INLINE __m512i load_units(const uint64_t *words, uint32_t parti
     return _mm512_rol_epi64(_mm512_maskz_mov_epi32((__mmask16)participation, pairs), 32);
 }
 
-/* The 64 bits of the string from pos on. Reads up to 16 bytes from there. Shifts take the last 6
- * bits of their count, so ~pos shifts by 63 less what pos shifts by. */
+/* The 64 bits of the string from pos on. Reads up to 16 bytes from there. */
 static LP_ALWAYS_INLINE uint64_t load_window(const uint8_t *string, uint64_t pos, const uint32_t s)
 {
     const uint8_t *const p = string + pos / (8 * s) * s;
     uint64_t word;
 
+    /* Shifts take the last 6 bits of their count: ~pos shifts by 63 less what pos shifts by. */
     if (s == 8)
         return lp_load_u64(p) << (pos & 63) | lp_load_u64(p + 8) >> (~pos & 63) >> 1;
     word = lp_load_u64(p);
     return (word << 32 | word >> 32) << (pos & 31) |
-           (uint64_t)lp_load_u32(p + 8) >> (~pos & 31) >> 1;
+           (uint64_t)lp_load_u32(p + 8) << (pos & 31) >> 32;
 }
 
 /* One unit to dst, keep being the bits that its mask leaves; returns the position behind it. */
