@@ -2,3 +2,4 @@
 lp_fuzz_target(table LIBS lp_codec)
 lp_fuzz_target(lpk LIBS lp_codec)
 lp_fuzz_target(ibp LIBS lp_codec)
+lp_fuzz_target(lane LIBS lp_codec)
