@@ -89,13 +89,13 @@ void lp_lpk_tensor_close(struct lp_lpk_tensor *tensor);
 
 void lp_lpk_tensor_info(const struct lp_lpk_tensor *tensor, struct lp_lpk_info *ret_info);
 
-/* Elements [first, first + n) in row-major order to dst, decoded window by window.
- * LP_ERANGE; LP_ECORRUPT, LP_EIO (dst then unspecified). */
+/* Elements [first, first + n) in row-major order to dst, decoded window by window, the checks of
+ * their records compared before. LP_ERANGE; LP_ECORRUPT, LP_EIO (dst then unspecified). */
 int lp_lpk_tensor_read(struct lp_lpk_tensor *tensor, uint64_t first_element, uint64_t n_elements,
                        void *dst, struct lp_error *err);
 
-/* Bring all records into private memory (stored bytes of it) and give out a view for gathers,
- * borrowed until the tensor closes. Later reads take from there too. */
+/* Bring all records into private memory (stored bytes of it), compare every check, and give out a
+ * view for gathers, borrowed until the tensor closes. Later reads take from there too. */
 int lp_lpk_tensor_view(struct lp_lpk_tensor *tensor, const struct lp_view **ret_view,
                        struct lp_error *err);
 

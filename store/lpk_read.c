@@ -346,22 +346,29 @@ static uint64_t window_records(const struct lp_table *table)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
+/* By whole checks, each compared before anything of it is decoded: a flipped bit in what a codec
+ * keeps as it is would come out as a good element otherwise. */
 static int read_windows(struct lp_lpk_tensor *tensor, uint64_t first, uint64_t n, uint8_t *dst,
                         struct lp_error *err)
 {
     const struct lp_table *table = &tensor->table;
+    const uint64_t most = LP_MAX(window_records(table) / table->check_records, 1);
     struct window window;
     int rc;
 
     while (n > 0) {
-        const uint64_t record = first / table->record_elements;
-        const uint64_t records = LP_MIN(window_records(table), table->n_records - record);
-        const uint64_t end = (record + records) * table->record_elements;
-        const uint64_t now = LP_MIN(n, end - first);
+        const uint64_t check = first / table->record_elements / table->check_records;
+        const uint64_t record = check * table->check_records;
+        const uint64_t records = LP_MIN(most * table->check_records, table->n_records - record);
+        const uint64_t now = LP_MIN(n, (record + records) * table->record_elements - first);
         const uint64_t last = (first + now - 1) / table->record_elements;
+        const uint64_t n_checks = last / table->check_records - check + 1;
+        const uint64_t wanted = LP_MIN(n_checks * table->check_records, records);
 
-        LP_TRY(rc, window_load(tensor, record, last - record + 1, &window, err));
-        rc = lp_codec_view_elements(&tensor->view, first, now, dst, err);
+        LP_TRY(rc, window_load(tensor, record, wanted, &window, err));
+        rc = lp_codec_view_verify(&tensor->view, check, n_checks, false, NULL, err);
+        if (rc == 0)
+            rc = lp_codec_view_elements(&tensor->view, first, now, dst, err);
         window_drop(tensor, &window);
         if (rc < 0)
             return rc;
@@ -394,6 +401,9 @@ int lp_lpk_tensor_view(struct lp_lpk_tensor *tensor, const struct lp_view **ret_
 
     if (!tensor->whole && tensor->data != NULL) {
         rc = fetch(tensor->file, offset, tensor->data, (size_t)tensor->table.data_bytes, err);
+        if (rc == 0)
+            rc = lp_codec_view_verify(&tensor->view, 0, tensor->table.checks_bytes / 8, false, NULL,
+                                      err);
         if (rc < 0)
             return tensor_wrap(tensor, err, rc);
         tensor->whole = true;

@@ -286,6 +286,39 @@ Test(store_lpk_file, random_bits_are_stored_raw)
     free(data);
 }
 
+/* A mantissa is kept as it is, so only the check tells that one has changed. */
+Test(store_lpk_file, what_is_damaged_is_not_unpacked)
+{
+    struct lp_error err = LP_ERROR_INIT;
+    struct lp_lpk_tensor *tensor;
+    struct lp_lpk_file *file;
+    const struct lp_view *view = NULL;
+    struct lp_lpk_info info;
+    struct scene scene;
+    char out[PATH_BYTES];
+
+    scene_small(&scene);
+    tmpdir_join(&scene.dir, "out.npy", out, PATH_BYTES);
+    cr_assert_eq(pack(&scene, NULL, &info, &err), 0, "%s", err.text);
+    FILE *stream = fopen(scene.packed, "r+b");
+    (void)fseek(stream, (long)(info.file_offset + info.file_bytes) - 8000, SEEK_SET);
+    const int was = fgetc(stream);
+    (void)fseek(stream, -1, SEEK_CUR);
+    (void)fputc(was ^ 1, stream);
+    (void)fclose(stream);
+    cr_assert_eq(lp_lpk_open(&file, scene.packed, &err), 0, "%s", err.text);
+    cr_assert_eq(lp_lpk_tensor_open(&tensor, file, 0, &err), 0, "%s", err.text);
+    cr_assert_eq(lp_lpk_tensor_unpack(tensor, out, NULL, &err), LP_ECORRUPT);
+    cr_assert(strstr(err.text, "check ") != NULL, "%s", err.text);
+    cr_assert_neq(access(out, F_OK), 0);
+    cr_assert_eq(lp_lpk_tensor_view(tensor, &view, &err), LP_ECORRUPT);
+    cr_assert_null(view);
+    lp_lpk_tensor_close(tensor);
+    lp_lpk_close(file);
+    scene_fini(&scene);
+    ASSERT_NO_LEAK();
+}
+
 /* A flipped bit anywhere is refused, or lies in padding and changes no element. */
 Test(store_lpk_file, every_flipped_byte_is_noticed)
 {
