@@ -13,12 +13,15 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static struct wire_table table;
 static struct spawn daemon_place;
 static struct lp_config config;
 static int daemon_rc;
+static uint32_t daemon_ended; /* atomic */
 
 /* --- The fault --- */
 
@@ -165,8 +168,70 @@ static void *run_daemon(void *arg)
 
     (void)arg;
     daemon_rc = lp_daemon_run(&config, &err);
-    CHECK(daemon_rc == 0, "the daemon: %s", err.text);
+    CHECK(daemon_rc == 0 || err.text[0] != '\0', "it ends with %d and says nothing", daemon_rc);
+    lp_atomic_store_release_u32(&daemon_ended, 1);
     return NULL;
+}
+
+static pthread_t start_daemon(void)
+{
+    pthread_t thread;
+
+    lp_atomic_store_release_u32(&daemon_ended, 0);
+    CHECK(pthread_create(&thread, NULL, run_daemon, NULL) == 0, "a thread");
+    return thread;
+}
+
+/* Connected, or false: it does not listen, or no more. */
+static bool try_open(struct wire *wire)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    memset(wire, 0, sizeof(*wire));
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", daemon_place.socket);
+    wire->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(wire->fd >= 0, "a socket");
+    if (connect(wire->fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+        return true;
+    wire_close(wire);
+    return false;
+}
+
+/* Until it ends: by itself, or because it is asked to. */
+static void end_daemon(pthread_t thread)
+{
+    struct wire wire;
+
+    while (lp_atomic_load_acquire_u32(&daemon_ended) == 0) {
+        if (try_open(&wire)) {
+            json_decref(try_call(&wire, "hello", json_pack("{s:[ii]}", "proto", 0, 0)));
+            json_decref(try_call(&wire, "daemon.shutdown", NULL));
+            wire_close(&wire);
+        }
+        (void)usleep(1000);
+    }
+    CHECK(pthread_join(thread, NULL) == 0, "join");
+    CHECK(access(daemon_place.socket, F_OK) != 0, "the socket file stays");
+}
+
+/* Each call on the way to a resident pool fails once: the daemon ends with a sentence, or goes on
+ * without what it did not need; it never hangs and leaves nothing. */
+static void fail_starts(enum lp_fault_site site, const char *name)
+{
+    uint32_t nth = 0, refused = 0;
+    bool hit;
+
+    lp_atomic_store_release_u32(&fault_site, site);
+    do {
+        arm(++nth);
+        end_daemon(start_daemon());
+        hit = was_hit();
+        refused += daemon_rc < 0;
+        arm(0);
+        CHECK(hit || daemon_rc == 0, "%s: ended with %d without a failure", name, daemon_rc);
+    } while (hit && nth < 500);
+    CHECK(!hit && refused > 0, "%s: %u starts were refused", name, refused);
+    (void)fprintf(stderr, "%s: %u starts failed, %u were refused\n", name, nth - 1, refused);
 }
 
 static void configure(void)
@@ -194,7 +259,7 @@ int main(void)
     configure();
     test_thread = pthread_self();
     lp_fault_set_hook(on_fault, NULL);
-    CHECK(pthread_create(&thread, NULL, run_daemon, NULL) == 0, "a thread");
+    thread = start_daemon();
     while (access(daemon_place.socket, F_OK) != 0)
         (void)usleep(1000);
     wire_hello(&wire, &daemon_place);
@@ -209,10 +274,13 @@ int main(void)
     fail_each(LP_FAULT_MEMFD, "memfds", 1);
     fail_each(LP_FAULT_SEAL, "seals", 1);
 
-    wire_hello(&wire, &daemon_place);
-    json_decref(wire_call(&wire, "daemon.shutdown", NULL));
-    wire_close(&wire);
-    CHECK(pthread_join(thread, NULL) == 0, "join");
+    end_daemon(thread);
+    CHECK(daemon_rc == 0, "the daemon ended with %d", daemon_rc);
+    fail_starts(LP_FAULT_MEMFD, "memfds");
+    fail_starts(LP_FAULT_FTRUNCATE, "ftruncates");
+    fail_starts(LP_FAULT_MMAP, "maps");
+    fail_starts(LP_FAULT_THREAD, "threads");
+    fail_starts(LP_FAULT_OPEN, "opens");
     lp_fault_set_hook(NULL, NULL);
     spawn_clean(&daemon_place);
     wire_table_fini(&table);
