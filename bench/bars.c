@@ -81,8 +81,8 @@ static bool is_sparse(const struct tensor_figures *all)
 
 void bars_add_file(struct bars *bars, const char *file, const struct tensor_figures *all)
 {
-    const double lane = measure_saving(&all->row[ROW_LANE]);
-    const double ibp = LP_MAX(measure_saving(&all->row[ROW_IBP]), 1e-9);
+    const double lane = lp_bench_saving(&all->row[ROW_LANE]);
+    const double ibp = LP_MAX(lp_bench_saving(&all->row[ROW_IBP]), 1e-9);
     const double share = strstr(file, "reddit") != NULL ? BOUND_SHARE_ONE_SIGN : BOUND_SHARE;
     const char *const dtype = lp_codec_dtype_info(all->geometry.dtype)->name;
     char what[112];
@@ -90,7 +90,7 @@ void bars_add_file(struct bars *bars, const char *file, const struct tensor_figu
     if (!all->is_float || all->bound_saving <= 0)
         return;
     bars_add(bars, label(what, sizeof(what), "%s %s: auto less ibp, points", file, dtype),
-             100 * (measure_saving(&all->row[ROW_AUTO]) - ibp), false, 0);
+             100 * (lp_bench_saving(&all->row[ROW_AUTO]) - ibp), false, 0);
     (void)label(what, sizeof(what), "%s %s: lane saving / bound", file, dtype);
     if (is_sparse(all))
         bars_waive(bars, what, lane / all->bound_saving, share, "sparse");
@@ -108,7 +108,7 @@ void bars_add_file(struct bars *bars, const char *file, const struct tensor_figu
 /* The fastest peer that saves at least half of what lane saves. */
 static void add_peers(struct bars *bars, const struct tensor_figures *tensor)
 {
-    const struct codec_figures *const lane = &tensor->row[ROW_LANE];
+    const struct lp_bench_figures *const lane = &tensor->row[ROW_LANE];
     const struct peer_figures *best = NULL;
     char what[112];
 
@@ -116,14 +116,14 @@ static void add_peers(struct bars *bars, const struct tensor_figures *tensor)
         const struct peer_figures *const peer = &tensor->peer[i];
 
         if (!peer->present ||
-            1 - (double)peer->stored_bytes / (double)peer->raw_bytes < measure_saving(lane) / 2)
+            1 - (double)peer->stored_bytes / (double)peer->raw_bytes < lp_bench_saving(lane) / 2)
             continue;
         if (best == NULL || peer->decode_seconds < best->decode_seconds)
             best = peer;
     }
     if (best != NULL)
         bars_add(bars, label(what, sizeof(what), "%s: lane decode / %s", tensor->name, best->name),
-                 lane->decode_gbps / bench_gbps(best->raw_bytes, best->decode_seconds), false,
+                 lane->decode_gbps / lp_bench_gbps(best->raw_bytes, best->decode_seconds), false,
                  PEER_FACTOR);
     else
         bars_waive(bars, label(what, sizeof(what), "%s: lane decode / peers", tensor->name), 0,
@@ -132,8 +132,8 @@ static void add_peers(struct bars *bars, const struct tensor_figures *tensor)
 
 void bars_add_speeds(struct bars *bars, const struct tensor_figures *tensor)
 {
-    const struct codec_figures *const lane = &tensor->row[ROW_LANE];
-    const struct codec_figures *const ibp = &tensor->row[ROW_IBP];
+    const struct lp_bench_figures *const lane = &tensor->row[ROW_LANE];
+    const struct lp_bench_figures *const ibp = &tensor->row[ROW_IBP];
     const bool by_record = strstr(lane->how, "by record") != NULL;
     char what[112];
 
@@ -169,13 +169,13 @@ static int normal_bits(uint32_t phase, uint8_t *elements, double *ret_bits, stru
     bench_fill_normal(LP_DTYPE_BF16, NORMAL_ELEMENTS, phase / 16.0, 0, elements);
     LP_TRY(rc, lp_codec_geometry_init(&geometry, LP_DTYPE_BF16, 1, dims, err));
     LP_TRY(rc, measure_sizes(figures, "normal", &geometry, elements, err));
-    *ret_bits = 16 * (1 - measure_saving(&figures->row[ROW_LANE]));
+    *ret_bits = 16 * (1 - lp_bench_saving(&figures->row[ROW_LANE]));
     return 0;
 }
 
 int bars_add_normal(struct bars *bars, struct lp_error *err)
 {
-    uint8_t *const elements = bench_map(2 * NORMAL_ELEMENTS);
+    uint8_t *const elements = lp_bench_map(2 * NORMAL_ELEMENTS);
     double worst = 0, sum = 0;
     int rc = 0;
 
@@ -188,7 +188,7 @@ int bars_add_normal(struct bars *bars, struct lp_error *err)
         worst = LP_MAX(worst, bits);
         sum += bits;
     }
-    bench_unmap(elements, 2 * NORMAL_ELEMENTS);
+    lp_bench_unmap(elements, 2 * NORMAL_ELEMENTS);
     LP_TRY(rc, rc);
     bars_add(bars, "bell curve bf16, 16 scales: most bits per value", worst, true, 10.72);
     bars_add(bars, "bell curve bf16, 16 scales: mean bits per value", sum / NORMAL_PHASES, true,

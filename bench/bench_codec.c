@@ -52,18 +52,18 @@ struct state {
     json_t *files; /* owned, with --json */
 };
 
-static json_t *figures_json(const struct codec_figures *figures, double bound)
+static json_t *figures_json(const struct lp_bench_figures *figures, double bound)
 {
     json_t *const object = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f}", "how", figures->how, "payload_bytes",
         (json_int_t)figures->payload_bytes, "meta_bytes", (json_int_t)figures->meta_bytes,
         "stored_bytes", (json_int_t)figures->stored_bytes, "wire_bytes",
         (json_int_t)figures->wire_bytes, "records", (json_int_t)figures->records, "payload_saving",
-        measure_saving(figures), "index_align_bytes_per_record", measure_extra_bytes(figures));
+        lp_bench_saving(figures), "index_align_bytes_per_record", measure_extra_bytes(figures));
 
     if (bound > 0)
         (void)json_object_set_new(object, "share_of_bound",
-                                  json_real(measure_saving(figures) / bound));
+                                  json_real(lp_bench_saving(figures) / bound));
     if (figures->memcpy_gbps > 0) {
         (void)json_object_set_new(object, "encode_gbps", json_real(figures->encode_gbps));
         (void)json_object_set_new(object, "decode_gbps", json_real(figures->decode_gbps));
@@ -78,8 +78,8 @@ static json_t *peer_json(const struct peer_figures *peer)
         return json_pack("{s:s, s:b}", "name", peer->name, "present", 0);
     return json_pack("{s:s, s:b, s:f, s:f, s:f}", "name", peer->name, "present", 1, "saving",
                      1 - (double)peer->stored_bytes / (double)peer->raw_bytes, "encode_gbps",
-                     bench_gbps(peer->raw_bytes, peer->encode_seconds), "decode_gbps",
-                     bench_gbps(peer->raw_bytes, peer->decode_seconds));
+                     lp_bench_gbps(peer->raw_bytes, peer->encode_seconds), "decode_gbps",
+                     lp_bench_gbps(peer->raw_bytes, peer->decode_seconds));
 }
 
 static json_t *tensor_json(const struct tensor_figures *tensor)
@@ -102,11 +102,11 @@ static json_t *tensor_json(const struct tensor_figures *tensor)
     return object;
 }
 
-static void print_row(const char *name, const struct codec_figures *figures, double bound,
+static void print_row(const char *name, const struct lp_bench_figures *figures, double bound,
                       uint32_t elem_bytes)
 {
     const double logical = (double)figures->logical_bytes;
-    const double saving = measure_saving(figures);
+    const double saving = lp_bench_saving(figures);
 
     (void)printf("  %-5s %-24s %7.3f %7.2f%%", name, figures->how, 8.0 * elem_bytes * (1 - saving),
                  100 * saving);
@@ -140,8 +140,8 @@ static void print_tensor(const struct tensor_figures *tensor)
         if (peer->present)
             (void)printf("  peer  %-24s %7s %7.2f%% %34s %7.2f %7.2f\n", peer->name, "",
                          100 * (1 - (double)peer->stored_bytes / (double)peer->raw_bytes), "",
-                         bench_gbps(peer->raw_bytes, peer->encode_seconds),
-                         bench_gbps(peer->raw_bytes, peer->decode_seconds));
+                         lp_bench_gbps(peer->raw_bytes, peer->encode_seconds),
+                         lp_bench_gbps(peer->raw_bytes, peer->decode_seconds));
         else
             (void)printf("  peer  %-24s waived: its library is not here\n", peer->name);
     }
@@ -156,8 +156,8 @@ static void add_tensor(struct tensor_figures *all, const struct tensor_figures *
     for (uint32_t e = 0; e < LP_LANE_EXPONENTS_MAX; e++)
         all->hist[e] += tensor->hist[e];
     for (uint32_t i = 0; i < ROWS; i++) {
-        struct codec_figures *const sum = &all->row[i];
-        const struct codec_figures *const one = &tensor->row[i];
+        struct lp_bench_figures *const sum = &all->row[i];
+        const struct lp_bench_figures *const one = &tensor->row[i];
 
         sum->logical_bytes += one->logical_bytes;
         sum->payload_bytes += one->payload_bytes;
@@ -189,7 +189,7 @@ static int measure_tensor(struct state *state, const char *name, const struct lp
     LP_TRY(rc, measure_sizes(state->tensor, name, geometry, elements, err));
     if (!timed || !options->speed)
         return 0;
-    return measure_speeds(state->tensor, elements, CACHES * bench_llc_bytes(), options->runs,
+    return measure_speeds(state->tensor, elements, CACHES * lp_bench_llc_bytes(), options->runs,
                           options->peers, err);
 }
 
@@ -198,7 +198,7 @@ static int run_loaded(struct state *state, struct lp_load_file *file, uint32_t i
 {
     const struct lp_load_tensor *const tensor = lp_load_tensor(file, i);
     const struct lp_geometry *const geometry = &tensor->geometry;
-    uint8_t *const elements = bench_map(geometry->logical_bytes);
+    uint8_t *const elements = lp_bench_map(geometry->logical_bytes);
     int rc;
 
     if (elements == NULL)
@@ -206,7 +206,7 @@ static int run_loaded(struct state *state, struct lp_load_file *file, uint32_t i
     rc = lp_load_read(file, i, 0, geometry->n_elements, elements, err);
     if (rc == 0)
         rc = measure_tensor(state, tensor->name, geometry, elements, timed, err);
-    bench_unmap(elements, geometry->logical_bytes);
+    lp_bench_unmap(elements, geometry->logical_bytes);
     return rc;
 }
 
@@ -348,7 +348,7 @@ static int run_generated(struct state *state, struct lp_error *err)
         json_t *const tensors = json_array();
 
         rc = lp_codec_geometry_init(&geometry, kinds[i].dtype, 2, dims, err);
-        elements = rc == 0 ? bench_map(geometry.logical_bytes) : NULL;
+        elements = rc == 0 ? lp_bench_map(geometry.logical_bytes) : NULL;
         if (rc == 0 && elements == NULL)
             rc = lp_error_set(err, LP_ENOMEM, "no memory for %s", kinds[i].name);
         if (rc == 0) {
@@ -359,7 +359,7 @@ static int run_generated(struct state *state, struct lp_error *err)
             report_tensor(state, state->tensor, tensors);
         if (rc == 0 && state->options->json)
             (void)json_array_extend(state->files, tensors);
-        bench_unmap(elements, geometry.logical_bytes);
+        lp_bench_unmap(elements, geometry.logical_bytes);
         json_decref(tensors);
     }
     return rc;
@@ -439,7 +439,7 @@ static uint32_t finish(const struct state *state)
     if (!state->options->json)
         return state->options->bars ? bars_print(&state->bars) : 0;
     root = json_pack("{s:s, s:s, s:I, s:O}", "bench", "codec", "tier", lp_codec_ops()->tier,
-                     "llc_bytes", (json_int_t)bench_llc_bytes(), "files", state->files);
+                     "llc_bytes", (json_int_t)lp_bench_llc_bytes(), "files", state->files);
     if (state->options->bars)
         (void)json_object_set_new(root, "bars", bars_json(&state->bars));
     (void)json_dumpf(root, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
@@ -468,7 +468,7 @@ int bench_codec_main(int argc, char **argv)
     state->files = json_array();
     if (!options.json)
         (void)printf("tier %s, last-level cache %llu MiB, one thread\n", lp_codec_ops()->tier,
-                     (unsigned long long)(bench_llc_bytes() >> 20));
+                     (unsigned long long)(lp_bench_llc_bytes() >> 20));
     rc = run_all(state, &err);
     if (rc < 0)
         (void)fprintf(stderr, "lanepack-bench: %s: %s\n", lp_error_name(rc), err.text);

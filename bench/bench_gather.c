@@ -31,7 +31,7 @@ struct options {
 struct job {
     const struct options *options;
     struct lp_geometry geometry;
-    struct bench_pack pack;
+    struct lp_bench_pack pack;
     uint8_t *elements, *dst;
     uint64_t *rows;
     struct lp_error *err;
@@ -101,17 +101,17 @@ static int time_gathers(struct job *job)
     double gather = 0, copy = 0, ahead = 0;
     int rc;
 
-    LP_TRY(rc, bench_median(step_copy, job, job->options->runs, &copy));
-    LP_TRY(rc, bench_median(step_copy_ahead, job, job->options->runs, &ahead));
-    LP_TRY(rc, bench_median(step_gather, job, job->options->runs, &gather));
+    LP_TRY(rc, lp_bench_median(step_copy, job, job->options->runs, &copy));
+    LP_TRY(rc, lp_bench_median(step_copy_ahead, job, job->options->runs, &ahead));
+    LP_TRY(rc, lp_bench_median(step_gather, job, job->options->runs, &gather));
     LP_TRY(rc, check(job));
     (void)printf("%8llu MiB  %5.1f%% saved  gather %6.2f GB/s  memcpy %6.2f  with prefetch %6.2f"
                  "   %.2f x  %.2f x\n",
                  (unsigned long long)(job->geometry.logical_bytes >> 20),
                  100 * (1 - (double)lp_codec_table_stored_bytes(&job->pack.table) /
                                 (double)job->geometry.logical_bytes),
-                 bench_gbps(bytes, gather), bench_gbps(bytes, copy), bench_gbps(bytes, ahead),
-                 copy / gather, ahead / gather);
+                 lp_bench_gbps(bytes, gather), lp_bench_gbps(bytes, copy),
+                 lp_bench_gbps(bytes, ahead), copy / gather, ahead / gather);
     return 0;
 }
 
@@ -127,26 +127,26 @@ static int run_size(const struct options *options, uint64_t table_bytes, struct 
     int rc;
 
     LP_TRY(rc, lp_codec_geometry_init(&job.geometry, options->dtype, 2, dims, err));
-    job.elements = bench_map(table_bytes);
-    job.dst = bench_map(dst_bytes);
-    job.rows = (uint64_t *)(void *)bench_map(options->n_rows * sizeof(*job.rows));
+    job.elements = lp_bench_map(table_bytes);
+    job.dst = lp_bench_map(dst_bytes);
+    job.rows = (uint64_t *)(void *)lp_bench_map(options->n_rows * sizeof(*job.rows));
     if (job.elements == NULL || job.dst == NULL || job.rows == NULL) {
         rc = lp_error_set(err, LP_ENOMEM, "no memory for a table of %llu bytes",
                           (unsigned long long)table_bytes);
     } else {
         bench_fill_normal(options->dtype, job.geometry.n_elements, 0, 0, job.elements);
         choose_rows(&job);
-        rc = bench_pack_init(&job.pack, &job.geometry, &params, job.elements,
-                             sample * options->row_elements, false, err);
+        rc = lp_bench_pack_init(&job.pack, &job.geometry, &params, job.elements,
+                                sample * options->row_elements, err);
     }
     if (rc == 0)
-        rc = bench_pack_run(&job.pack, job.elements, err);
+        rc = lp_bench_pack_run(&job.pack, job.elements, err);
     if (rc == 0)
         rc = time_gathers(&job);
-    bench_pack_fini(&job.pack);
-    bench_unmap(job.elements, table_bytes);
-    bench_unmap(job.dst, dst_bytes);
-    bench_unmap(job.rows, options->n_rows * sizeof(*job.rows));
+    lp_bench_pack_fini(&job.pack);
+    lp_bench_unmap(job.elements, table_bytes);
+    lp_bench_unmap(job.dst, dst_bytes);
+    lp_bench_unmap(job.rows, options->n_rows * sizeof(*job.rows));
     return rc;
 }
 

@@ -112,14 +112,14 @@ static void time_op(struct job *job, const char *op, const char *what, int (*ste
     double seconds = 0;
 
     job->times = 1;
-    if (bench_median(step, job, 1, &seconds) < 0)
+    if (lp_bench_median(step, job, 1, &seconds) < 0)
         return;
     job->times = (uint32_t)LP_MIN(1 + SECONDS_WANTED / LP_MAX(seconds, 1e-7), 10000);
-    if (bench_median(step, job, RUNS, &seconds) < 0)
+    if (lp_bench_median(step, job, RUNS, &seconds) < 0)
         return;
     seconds /= job->times;
     (void)printf("%-14s %-24s %-8s %8.2f GB/s %9.1f ns a record\n", op, what, job->ops->tier,
-                 bench_gbps(bytes, seconds), seconds / job->n_records * 1e9);
+                 lp_bench_gbps(bytes, seconds), seconds / job->n_records * 1e9);
     job->times = 1;
 }
 
@@ -201,17 +201,17 @@ int bench_ops_main(int argc, char **argv)
         (void)fprintf(stderr, "usage: lanepack-bench ops (no options, %s is one)\n", argv[1]);
         return BENCH_USAGE;
     }
-    job.elements = bench_map(ROOM_BYTES);
-    job.coded = bench_map(ROOM_BYTES);
-    job.back = bench_map(ROOM_BYTES);
+    job.elements = lp_bench_map(ROOM_BYTES);
+    job.coded = lp_bench_map(ROOM_BYTES);
+    job.back = lp_bench_map(ROOM_BYTES);
     if (job.elements == NULL || job.coded == NULL || job.back == NULL)
         return BENCH_FAILED;
     for (int i = 0; rc == 0 && i < n_tiers; i++)
         rc = time_tier(&job, tiers[i]);
     if (rc < 0)
         (void)fprintf(stderr, "lanepack-bench: %s\n", lp_error_name(rc));
-    bench_unmap(job.elements, ROOM_BYTES);
-    bench_unmap(job.coded, ROOM_BYTES);
-    bench_unmap(job.back, ROOM_BYTES);
+    lp_bench_unmap(job.elements, ROOM_BYTES);
+    lp_bench_unmap(job.coded, ROOM_BYTES);
+    lp_bench_unmap(job.back, ROOM_BYTES);
     return rc < 0 ? BENCH_FAILED : BENCH_OK;
 }

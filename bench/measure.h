@@ -5,21 +5,9 @@
 
 #include "bench/bench.h"
 #include "bench/peers.h"
+#include "cli/codec_bench.h"
 
 enum measure_row { ROW_RAW, ROW_IBP, ROW_LANE, ROW_AUTO, ROWS };
-
-/* One codec on one tensor, or on all of a file. */
-struct codec_figures {
-    char how[48];           /* "lane 2,2,2,3 by table" */
-    uint64_t logical_bytes; /* docs/FORMAT.md, section 6, for all of these */
-    uint64_t payload_bytes;
-    uint64_t meta_bytes;
-    uint64_t stored_bytes;
-    uint64_t wire_bytes;
-    uint64_t records;
-    double encode_gbps, decode_gbps; /* of elements; 0: not timed */
-    double memcpy_gbps;              /* of the same elements between buffers of the same kind */
-};
 
 struct tensor_figures {
     char name[128];
@@ -27,7 +15,7 @@ struct tensor_figures {
     bool is_float, timed;
     double entropy_bits, bound_saving; /* 0 where no float */
     uint64_t hist[LP_LANE_EXPONENTS_MAX];
-    struct codec_figures row[ROWS];
+    struct lp_bench_figures row[ROWS]; /* of one tensor, or of all of a file */
     uint64_t timed_bytes;
     double analysis_gbps;
     uint32_t n_peers;
@@ -36,11 +24,8 @@ struct tensor_figures {
 
 const char *measure_row_name(enum measure_row row);
 
-/* Share of the raw bytes that the payload, metadata included, does not need. */
-double measure_saving(const struct codec_figures *figures);
-
 /* Bytes per record beside payload and metadata: index, checks, alignment. */
-double measure_extra_bytes(const struct codec_figures *figures);
+double measure_extra_bytes(const struct lp_bench_figures *figures);
 
 /* Entropy and bound from hist, for n elements of dtype. */
 void measure_bound(struct tensor_figures *figures, uint32_t dtype);

@@ -197,10 +197,10 @@ static int decode_all(void *user)
 static int run_peer(struct job *job, uint32_t runs, struct peer_figures *figures,
                     struct lp_error *err)
 {
-    int rc = bench_median(encode_all, job, runs, &figures->encode_seconds);
+    int rc = lp_bench_median(encode_all, job, runs, &figures->encode_seconds);
 
     if (rc == 0)
-        rc = bench_median(decode_all, job, runs, &figures->decode_seconds);
+        rc = lp_bench_median(decode_all, job, runs, &figures->decode_seconds);
     if (rc < 0 || memcmp(job->decoded, job->src, job->n_bytes) != 0)
         return lp_error_set(err, LP_EINTERNAL, "peer %s does not give back what it got",
                             job->peer->name);
@@ -220,8 +220,8 @@ int bench_peers(const void *bytes, uint64_t n_bytes, uint64_t repeat_bytes, uint
     n_pieces = (n_bytes + job.piece_bytes - 1) / job.piece_bytes;
     job.slot_bytes = job.piece_bytes + job.piece_bytes / 64 + 4096;
     coded_bytes = n_pieces * (job.slot_bytes + sizeof(*job.sizes)) + 8;
-    job.coded = bench_map(coded_bytes);
-    job.decoded = bench_map(n_bytes);
+    job.coded = lp_bench_map(coded_bytes);
+    job.decoded = lp_bench_map(n_bytes);
     if (job.coded == NULL || job.decoded == NULL)
         rc = lp_error_set(err, LP_ENOMEM, "no memory for the peers");
     else
@@ -232,7 +232,7 @@ int bench_peers(const void *bytes, uint64_t n_bytes, uint64_t repeat_bytes, uint
         if (ret_figures[i].present)
             rc = run_peer(&job, runs, &ret_figures[i], err);
     }
-    bench_unmap(job.coded, coded_bytes);
-    bench_unmap(job.decoded, n_bytes);
+    lp_bench_unmap(job.coded, coded_bytes);
+    lp_bench_unmap(job.decoded, n_bytes);
     return rc < 0 ? rc : (int)PEERS_MAX;
 }

@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timed runs into one figure. */
+/* What benches stand on: time, rates, and memory that is really there. Shared by `lanepack bench`
+ * and lanepack-bench. */
 #ifndef LP_CLI_BENCH_TIME_H
 #define LP_CLI_BENCH_TIME_H
 
-#include "base/clock.h"
+#include <stdint.h>
 
-#include <stdlib.h>
+/* Seconds of this thread's CPU time, the median of runs calls of step(user), at most
+ * LP_BENCH_RUNS_MAX; step returns 0 or a code, which ends it all and comes back. One run warms up
+ * uncounted. */
+#define LP_BENCH_RUNS_MAX 101u
+int lp_bench_median(int (*step)(void *user), void *user, uint32_t runs, double *ret_seconds);
 
-static inline double lp_bench_seconds_since(uint64_t start_ns)
-{
-    return (double)(lp_clock_now_ns() - start_ns) / 1e9;
-}
+/* bytes per second in units of 10^9; 0 when nothing was measured. */
+double lp_bench_gbps(uint64_t bytes, double seconds);
 
-static inline int lp_bench_compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
+/* The last-level cache, or 32 MiB where the system does not tell. */
+uint64_t lp_bench_llc_bytes(void);
 
-    return (x > y) - (x < y);
-}
-
-/* 10^9 bytes a second of the median run. Sorts seconds, n of them. */
-static inline double lp_bench_median_gbps(double *seconds, uint32_t n, uint64_t bytes)
-{
-    qsort(seconds, n, sizeof(*seconds), lp_bench_compare);
-    return (double)bytes / seconds[n / 2] / 1e9;
-}
+/* Fresh pages, each touched; freed by lp_bench_unmap() with the same size. NULL: no memory. */
+uint8_t *lp_bench_map(uint64_t bytes);
+void lp_bench_unmap(void *memory, uint64_t bytes);
 
 #endif

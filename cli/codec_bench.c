@@ -1,192 +1,218 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/codec_bench.h"
 
-#include "base/alloc.h"
 #include "base/bytes.h"
-#include "base/clock.h"
+#include "cli/bench_pack.h"
 #include "cli/bench_time.h"
-#include "codec/packer.h"
-#include "codec/view.h"
 
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define BYTES_MIN (64ull << 20)
-#define BYTES_MAX (1ull << 30)
-#define REPEATS_MAX 101u
-
-uint64_t lp_codec_bench_bytes(void)
+double lp_bench_saving(const struct lp_bench_figures *figures)
 {
-    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    const uint64_t wanted = cache > 0 ? 4 * (uint64_t)cache : 0;
-
-    return LP_MIN(LP_MAX(wanted, BYTES_MIN), BYTES_MAX);
+    return figures->logical_bytes == 0
+               ? 0
+               : 1 - (double)(figures->payload_bytes + figures->meta_bytes) /
+                         (double)figures->logical_bytes;
 }
 
-int lp_codec_bench_data_init(struct lp_codec_bench_data *ret_data,
-                             const struct lp_geometry *geometry, const void *elements,
-                             struct lp_error *err)
+static void describe(const struct lp_table *table, char *how, size_t how_bytes)
 {
-    const uint64_t once = geometry->logical_bytes;
-    uint64_t dims[LP_FORMAT_DIMS_MAX];
-    struct lp_codec_bench_data data = {.once_elements = geometry->n_elements};
-    uint64_t times;
+    const struct lp_lane *const lane = &table->lane;
+    char widths[16] = "";
+
+    for (uint32_t k = 0; table->codec == LP_CODEC_LANE && k < lane->n_levels; k++) {
+        const size_t used = strlen(widths);
+
+        (void)snprintf(widths + used, sizeof(widths) - used, "%s%u", k > 0 ? "," : "",
+                       (unsigned)lane->widths[k]);
+    }
+    if (table->codec == LP_CODEC_LANE)
+        (void)snprintf(how, how_bytes, "lane %s by %s", widths,
+                       lane->window == LP_LANE_WINDOW_RECORD ? "record" : "table");
+    else if (table->codec == LP_CODEC_IBP)
+        (void)snprintf(how, how_bytes, "ibp s=%u", table->ibp.word_bytes);
+    else
+        (void)snprintf(how, how_bytes, "raw");
+}
+
+static void take_sizes(struct lp_bench_figures *figures, const struct lp_table *table)
+{
+    describe(table, figures->how, sizeof(figures->how));
+    figures->codec = table->codec;
+    memcpy(figures->reason, table->reason, sizeof(figures->reason));
+    figures->logical_bytes = table->geometry.logical_bytes;
+    figures->payload_bytes = table->payload_bytes;
+    figures->meta_bytes = table->meta_bytes;
+    figures->stored_bytes = lp_codec_table_stored_bytes(table);
+    figures->wire_bytes = table->wire_bytes;
+    figures->records = table->n_records;
+}
+
+/* A plan sees at most so much of a tensor. */
+static uint64_t sample_elements(const struct lp_geometry *geometry)
+{
+    uint32_t record = 1;
+
+    if (geometry->logical_bytes <= LP_PLAN_SAMPLE_BYTES ||
+        lp_codec_plan_record(geometry, NULL, &record, NULL) < 0)
+        return geometry->n_elements;
+    return LP_PLAN_SAMPLE_BYTES / geometry->elem_bytes / record * record;
+}
+
+/* All elements back, equal to what went in. */
+static int check_back(const struct lp_bench_pack *pack, const void *elements, struct lp_error *err)
+{
+    const struct lp_geometry *const geometry = &pack->table.geometry;
+    uint8_t *const back = lp_bench_map(geometry->logical_bytes);
     int rc;
 
-    if (once == 0)
+    if (back == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory to check a table");
+    rc = lp_codec_view_elements(&pack->view, 0, geometry->n_elements, back, err);
+    if (rc == 0 && memcmp(back, elements, geometry->logical_bytes) != 0)
+        rc = lp_error_set(err, LP_EINTERNAL, "elements came back changed");
+    lp_bench_unmap(back, geometry->logical_bytes);
+    return rc;
+}
+
+int lp_bench_codec_sizes(struct lp_bench_figures *figures, const struct lp_geometry *geometry,
+                         uint32_t codec, const void *elements, struct lp_error *err)
+{
+    const struct lp_plan_params params = {.codec = codec};
+    struct lp_bench_pack pack;
+    int rc;
+
+    LP_TRY(rc,
+           lp_bench_pack_init(&pack, geometry, &params, elements, sample_elements(geometry), err));
+    rc = lp_bench_pack_run(&pack, elements, err);
+    if (rc == 0)
+        rc = check_back(&pack, elements, err);
+    take_sizes(figures, &pack.table);
+    lp_bench_pack_fini(&pack);
+    return rc;
+}
+
+/* --- speeds ---------------------------------------------------------------------------------- */
+
+int lp_bench_data_init(struct lp_bench_data *ret_data, const struct lp_geometry *geometry,
+                       const void *elements, uint64_t min_bytes, struct lp_error *err)
+{
+    const uint64_t bytes = geometry->logical_bytes;
+    struct lp_bench_data data = {0};
+    uint64_t dims[LP_FORMAT_DIMS_MAX], times;
+    int rc;
+
+    if (bytes == 0)
         return lp_error_set(err, LP_EINVAL, "a tensor without elements can't be measured");
-    times = (lp_codec_bench_bytes() + once - 1) / once;
+    times = LP_MAX((min_bytes + bytes - 1) / bytes, 1);
     memcpy(dims, geometry->dims, sizeof(dims));
-    if (geometry->ndim == 0)
-        dims[0] = times;
-    else
-        dims[0] *= times;
+    dims[0] = geometry->ndim == 0 ? times : dims[0] * times;
     LP_TRY(rc, lp_codec_geometry_init(&data.geometry, geometry->dtype, LP_MAX(geometry->ndim, 1u),
                                       dims, err));
-    data.packed_room = data.geometry.logical_bytes + data.geometry.logical_bytes / 8 + BYTES_MIN;
-    data.elements = lp_mem_alloc(data.geometry.logical_bytes + LP_CODEC_SLACK_BYTES);
-    data.decoded = lp_mem_alloc(data.geometry.logical_bytes + LP_CODEC_SLACK_BYTES);
-    data.packed = lp_mem_alloc(data.packed_room);
-    if (data.elements == NULL || data.decoded == NULL || data.packed == NULL) {
-        lp_codec_bench_data_fini(&data);
-        return lp_error_set(err, LP_ENOMEM, "no memory for buffers of %llu bytes",
-                            (unsigned long long)data.geometry.logical_bytes);
+    data.elements = lp_bench_map(data.geometry.logical_bytes);
+    data.back = lp_bench_map(data.geometry.logical_bytes);
+    if (data.elements == NULL || data.back == NULL) {
+        lp_bench_data_fini(&data);
+        return lp_error_set(err, LP_ENOMEM, "no memory for %llu bytes twice",
+                            (unsigned long long)bytes * times);
     }
     for (uint64_t i = 0; i < times; i++)
-        memcpy(data.elements + i * once, elements, once);
-    memset(data.decoded, 0, data.geometry.logical_bytes);
-    memset(data.packed, 0, data.packed_room); /* pages are there before anything is timed */
+        memcpy(data.elements + i * bytes, elements, bytes);
     *ret_data = data;
     return 0;
 }
 
-void lp_codec_bench_data_fini(struct lp_codec_bench_data *data)
+void lp_bench_data_fini(struct lp_bench_data *data)
 {
-    lp_mem_free(data->elements);
-    lp_mem_free(data->decoded);
-    lp_mem_free(data->packed);
+    lp_bench_unmap(data->elements, data->geometry.logical_bytes);
+    lp_bench_unmap(data->back, data->geometry.logical_bytes);
+    memset(data, 0, sizeof(*data));
 }
 
-/* --- one codec ------------------------------------------------------------------------------- */
-
-/* Data goes to data->packed behind the head, segments one after another. */
-struct target {
-    const struct lp_codec_bench_data *data;
-    uint64_t head_bytes;
+/* What the timed steps work on. */
+struct run {
+    const struct lp_bench_data *data;
+    const struct lp_plan_params *params;
+    struct lp_bench_pack pack;
+    struct lp_error *err;
 };
 
-static int target_reserve(void *user, uint64_t data_offset, uint32_t bytes, uint8_t **ret_dst,
-                          struct lp_error *err)
+static int step_copy(void *user)
 {
-    const struct target *target = user;
-    const uint64_t at = target->head_bytes + data_offset;
+    const struct run *const run = user;
 
-    if (at + bytes + LP_CODEC_SLACK_BYTES > target->data->packed_room)
-        return lp_error_set(err, LP_ESIZE, "more packed bytes than there is room for");
-    *ret_dst = target->data->packed + at;
+    memcpy(run->data->back, run->data->elements, run->data->geometry.logical_bytes);
     return 0;
 }
 
-static int target_commit(void *user, uint64_t data_offset, const uint8_t *dst, uint32_t bytes,
-                         struct lp_error *err)
+static int step_encode(void *user)
 {
-    (void)user;
-    (void)data_offset;
-    (void)dst;
-    (void)bytes;
-    (void)err;
-    return 0;
+    struct run *const run = user;
+
+    return lp_bench_pack_run(&run->pack, run->data->elements, run->err);
 }
 
-static int encode(const struct lp_codec_bench_data *data, struct lp_table *table,
-                  struct lp_error *err)
+static int step_decode(void *user)
 {
-    struct target target = {data, table->head_bytes};
-    const struct lp_packer_sink sink = {&target, target_reserve, target_commit};
-    struct lp_packer packer;
-    int rc;
+    const struct run *const run = user;
 
-    LP_TRY(rc, lp_codec_packer_init(&packer, table, data->packed + table->index_offset,
-                                    data->packed + table->checks_offset, &sink, err));
-    rc = lp_codec_packer_append(&packer, data->elements, data->geometry.n_elements, err);
-    if (rc == 0)
-        rc = lp_codec_packer_finish(&packer, err);
-    lp_codec_packer_fini(&packer);
-    return rc;
+    return lp_codec_view_elements(&run->pack.view, 0, run->data->geometry.n_elements,
+                                  run->data->back, run->err);
 }
 
-static int decode(const struct lp_codec_bench_data *data, const struct lp_table *table,
-                  struct lp_error *err)
+static int step_analyse(void *user)
 {
-    const uint8_t *segments[2];
-    const struct lp_view view = {table, data->packed + table->index_offset, NULL, segments};
-
-    if (table->n_segments > LP_ARRAY_LEN(segments))
-        return lp_error_set(err, LP_ESIZE, "more segments than are measured");
-    for (uint32_t i = 0; i < table->n_segments; i++)
-        segments[i] = data->packed + table->head_bytes + i * table->segment_bytes;
-    return lp_codec_view_elements(&view, 0, data->geometry.n_elements, data->decoded, err);
-}
-
-/* The three steps in turn, so that a disturbance meets all of them. */
-static int measure(const struct lp_codec_bench_data *data, struct lp_table *table, uint32_t repeats,
-                   struct lp_codec_bench_result *result, struct lp_error *err)
-{
-    double encode_s[REPEATS_MAX], decode_s[REPEATS_MAX], memcpy_s[REPEATS_MAX];
-    const uint64_t bytes = data->geometry.logical_bytes;
-    int rc = 0;
-
-    for (uint32_t i = 0; i < repeats; i++) {
-        uint64_t start_ns = lp_clock_now_ns();
-
-        LP_TRY(rc, encode(data, table, err));
-        encode_s[i] = lp_bench_seconds_since(start_ns);
-        start_ns = lp_clock_now_ns();
-        memcpy(data->decoded, data->elements, bytes);
-        memcpy_s[i] = lp_bench_seconds_since(start_ns);
-        memset(data->decoded, 0xa5, bytes);
-        start_ns = lp_clock_now_ns();
-        LP_TRY(rc, decode(data, table, err));
-        decode_s[i] = lp_bench_seconds_since(start_ns);
-    }
-    if (memcmp(data->decoded, data->elements, bytes) != 0)
-        return lp_error_set(err, LP_ECORRUPT, "what was decoded is not what was encoded");
-    result->encode_gbps = lp_bench_median_gbps(encode_s, repeats, bytes);
-    result->decode_gbps = lp_bench_median_gbps(decode_s, repeats, bytes);
-    result->memcpy_gbps = lp_bench_median_gbps(memcpy_s, repeats, bytes);
-    return 0;
-}
-
-int lp_codec_bench_run(const struct lp_codec_bench_data *data, const struct lp_plan_params *params,
-                       uint32_t repeats, struct lp_codec_bench_result *ret_result,
-                       struct lp_error *err)
-{
-    /* The sample is the tensor once, as a packer of the file would see it. */
-    const uint64_t limit = LP_PLAN_SAMPLE_BYTES / data->geometry.elem_bytes;
-    struct lp_codec_bench_result result = {0};
-    uint32_t record_elements;
+    struct run *const run = user;
     struct lp_table table;
-    uint64_t sample;
     int rc;
 
-    LP_TRY(rc, lp_codec_plan_record(&data->geometry, params, &record_elements, err));
-    sample =
-        LP_MAX(LP_MIN(data->once_elements, limit) / record_elements, UINT64_C(1)) * record_elements;
-    LP_TRY(rc, lp_codec_plan(&table, &data->geometry, params, data->elements, sample, NULL, err));
-    rc = measure(data, &table, LP_MIN(LP_MAX(repeats, 1u), REPEATS_MAX), &result, err);
-    if (rc == 0) {
-        result.codec = table.codec;
-        result.n_records = table.n_records;
-        result.raw_records = table.raw_records;
-        result.logical_bytes = data->geometry.logical_bytes;
-        result.payload_bytes = table.payload_bytes + table.meta_bytes;
-        result.stored_bytes = lp_codec_table_stored_bytes(&table);
-        result.wire_bytes = table.wire_bytes;
-        result.bits_per_element =
-            8.0 * (double)result.payload_bytes / (double)data->geometry.n_elements;
-        memcpy(result.reason, table.reason, sizeof(result.reason));
-        *ret_result = result;
-    }
+    LP_TRY(rc, lp_codec_plan(&table, &run->data->geometry, run->params, run->data->elements,
+                             sample_elements(&run->data->geometry), NULL, run->err));
     lp_codec_table_fini(&table);
+    return 0;
+}
+
+static int time_row(struct run *run, struct lp_bench_figures *figures, uint32_t runs)
+{
+    const uint64_t bytes = run->data->geometry.logical_bytes;
+    double copy = 0, encode = 0, decode = 0;
+    int rc;
+
+    LP_TRY(rc, lp_bench_median(step_copy, run, runs, &copy));
+    LP_TRY(rc, lp_bench_median(step_encode, run, runs, &encode));
+    LP_TRY(rc, lp_bench_median(step_decode, run, runs, &decode));
+    if (memcmp(run->data->back, run->data->elements, bytes) != 0)
+        return lp_error_set(run->err, LP_EINTERNAL, "elements came back changed");
+    figures->memcpy_gbps = lp_bench_gbps(bytes, copy);
+    figures->encode_gbps = lp_bench_gbps(bytes, encode);
+    figures->decode_gbps = lp_bench_gbps(bytes, decode);
+    return 0;
+}
+
+int lp_bench_codec_speed(struct lp_bench_figures *figures, const struct lp_bench_data *data,
+                         uint32_t codec, uint32_t runs, struct lp_error *err)
+{
+    const struct lp_plan_params params = {.codec = codec};
+    struct run run = {.data = data, .params = &params, .err = err};
+    int rc;
+
+    LP_TRY(rc, lp_bench_pack_init(&run.pack, &data->geometry, &params, data->elements,
+                                  sample_elements(&data->geometry), err));
+    rc = time_row(&run, figures, runs);
+    lp_bench_pack_fini(&run.pack);
     return rc;
+}
+
+int lp_bench_analysis_speed(const struct lp_bench_data *data, uint32_t runs, double *ret_gbps,
+                            struct lp_error *err)
+{
+    static const struct lp_plan_params any;
+    struct run run = {.data = data, .params = &any, .err = err};
+    double seconds = 0;
+    int rc;
+
+    LP_TRY(rc, lp_bench_median(step_analyse, &run, runs, &seconds));
+    *ret_gbps = lp_bench_gbps(data->geometry.logical_bytes, seconds);
+    return 0;
 }

@@ -1,43 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a codec saves on a tensor and how fast it is, beside memcpy of the same buffers in the same
- * run. One thread; buffers larger than the last-level cache, so memory is what is measured. */
+/* What one codec makes of one tensor, and how fast, beside memcpy between the same buffers. One
+ * thread. `lanepack bench codec` prints it; lanepack-bench adds peers and bars. */
 #ifndef LP_CLI_CODEC_BENCH_H
 #define LP_CLI_CODEC_BENCH_H
 
 #include "codec/plan.h"
 
-/* A tensor in memory, repeated along its first dimension until it no longer fits the cache. */
-struct lp_codec_bench_data {
+struct lp_bench_figures {
+    uint32_t codec;         /* the one that was used: raw where the wanted one can't help */
+    char how[48];           /* "lane 2,2,2,3 by table" */
+    char reason[96];        /* why this codec */
+    uint64_t logical_bytes; /* docs/FORMAT.md, section 6, for all of these */
+    uint64_t payload_bytes;
+    uint64_t meta_bytes;
+    uint64_t stored_bytes;
+    uint64_t wire_bytes;
+    uint64_t records;
+    double encode_gbps, decode_gbps; /* of elements; 0: not timed */
+    double memcpy_gbps;              /* of the same elements between buffers of the same kind */
+};
+
+/* Share of the raw bytes that the payload, metadata included, does not need. */
+double lp_bench_saving(const struct lp_bench_figures *figures);
+
+/* Sizes of the tensor in this codec (auto: the one that is chosen); the packed table is decoded and
+ * compared. elements: all of them, borrowed. LP_EINTERNAL: they came back changed; LP_ENOMEM. */
+int lp_bench_codec_sizes(struct lp_bench_figures *figures, const struct lp_geometry *geometry,
+                         uint32_t codec, const void *elements, struct lp_error *err);
+
+/* A tensor in memory, over and over along its first dimension. */
+struct lp_bench_data {
     struct lp_geometry geometry; /* of the repeated tensor */
-    uint8_t *elements;           /* owned; LP_CODEC_SLACK_BYTES behind */
-    uint8_t *decoded;            /* owned; as large */
-    uint8_t *packed;             /* owned; room for any codec */
-    uint64_t packed_room;
-    uint64_t once_elements; /* of the tensor itself */
+    uint8_t *elements, *back;    /* owned; as many bytes each */
 };
 
-/* elements borrows: the tensor, or its first rows. LP_ENOMEM, LP_EINVAL (no elements). */
-int lp_codec_bench_data_init(struct lp_codec_bench_data *ret_data,
-                             const struct lp_geometry *geometry, const void *elements,
-                             struct lp_error *err);
-void lp_codec_bench_data_fini(struct lp_codec_bench_data *data);
+/* Repeat until there are min_bytes: take some times the last-level cache, so that memory is what is
+ * measured. LP_EINVAL (no elements), LP_ENOMEM. */
+int lp_bench_data_init(struct lp_bench_data *ret_data, const struct lp_geometry *geometry,
+                       const void *elements, uint64_t min_bytes, struct lp_error *err);
+/* A zeroed one is fine. */
+void lp_bench_data_fini(struct lp_bench_data *data);
 
-struct lp_codec_bench_result {
-    uint32_t codec; /* the one that was used */
-    uint64_t n_records, raw_records;
-    uint64_t logical_bytes, payload_bytes, stored_bytes, wire_bytes;
-    double bits_per_element;                      /* of payload */
-    double encode_gbps, decode_gbps, memcpy_gbps; /* medians; 10^9 logical bytes a second */
-    char reason[96];
-};
+/* The three speeds, medians of runs; what is decoded is compared. Errors as for sizes. */
+int lp_bench_codec_speed(struct lp_bench_figures *figures, const struct lp_bench_data *data,
+                         uint32_t codec, uint32_t runs, struct lp_error *err);
 
-/* Plan, pack and decode `repeats` times each, memcpy in between; decoded bytes are compared with
- * the source. params->codec: the codec, or auto. LP_ECORRUPT: what came back differs. */
-int lp_codec_bench_run(const struct lp_codec_bench_data *data, const struct lp_plan_params *params,
-                       uint32_t repeats, struct lp_codec_bench_result *ret_result,
-                       struct lp_error *err);
-
-/* The larger of 4 times the last-level cache and 64 MiB, at most 1 GiB. */
-uint64_t lp_codec_bench_bytes(void);
+/* Speed of the choice of a codec, of all bytes of the data. */
+int lp_bench_analysis_speed(const struct lp_bench_data *data, uint32_t runs, double *ret_gbps,
+                            struct lp_error *err);
 
 #endif

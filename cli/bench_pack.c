@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/bench_pack.h"
+
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "bench/bench.h"
+#include "cli/bench_time.h"
 #include "codec/packer.h"
 
 #include <string.h>
@@ -9,10 +11,10 @@
 static int reserve(void *user, uint64_t data_offset, uint32_t n_bytes, uint8_t **ret_dst,
                    struct lp_error *err)
 {
-    const struct bench_pack *const pack = user;
+    const struct lp_bench_pack *const pack = user;
 
     if (data_offset + n_bytes > pack->room_bytes)
-        return lp_error_set(err, LP_ENOSPC, "the bench's room of %llu bytes is full",
+        return lp_error_set(err, LP_ENOSPC, "the packed table's room of %llu bytes is full",
                             (unsigned long long)pack->room_bytes);
     *ret_dst = pack->data + data_offset;
     return 0;
@@ -40,7 +42,7 @@ static uint64_t room_for(const struct lp_table *table)
     return bytes + (bytes / (table->segment_bytes - group) + 1) * group;
 }
 
-static int make_room(struct bench_pack *pack, struct lp_error *err)
+static int make_room(struct lp_bench_pack *pack, struct lp_error *err)
 {
     uint64_t n_segments;
 
@@ -48,7 +50,7 @@ static int make_room(struct bench_pack *pack, struct lp_error *err)
     n_segments = pack->room_bytes / pack->table.segment_bytes + 1;
     pack->head = lp_mem_alloc_aligned(64, pack->table.head_bytes);
     pack->segments = lp_mem_alloc_array(n_segments, sizeof(*pack->segments));
-    pack->data = bench_map(pack->room_bytes);
+    pack->data = lp_bench_map(pack->room_bytes);
     if (pack->head == NULL || pack->segments == NULL || pack->data == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for a packed table of %llu bytes",
                             (unsigned long long)pack->room_bytes);
@@ -61,32 +63,31 @@ static int make_room(struct bench_pack *pack, struct lp_error *err)
     return 0;
 }
 
-int bench_pack_init(struct bench_pack *ret_pack, const struct lp_geometry *geometry,
-                    const struct lp_plan_params *params, const void *sample,
-                    uint64_t sample_elements, bool want_prices, struct lp_error *err)
+int lp_bench_pack_init(struct lp_bench_pack *ret_pack, const struct lp_geometry *geometry,
+                       const struct lp_plan_params *params, const void *sample,
+                       uint64_t sample_elements, struct lp_error *err)
 {
-    struct bench_pack *const pack = ret_pack;
+    struct lp_bench_pack *const pack = ret_pack;
     int rc;
 
     memset(pack, 0, sizeof(*pack));
-    LP_TRY(rc, lp_codec_plan(&pack->table, geometry, params, sample, sample_elements,
-                             want_prices ? &pack->prices : NULL, err));
+    LP_TRY(rc, lp_codec_plan(&pack->table, geometry, params, sample, sample_elements, NULL, err));
     rc = make_room(pack, err);
     if (rc < 0)
-        bench_pack_fini(pack);
+        lp_bench_pack_fini(pack);
     return rc;
 }
 
-void bench_pack_fini(struct bench_pack *pack)
+void lp_bench_pack_fini(struct lp_bench_pack *pack)
 {
     lp_mem_free(pack->head);
     lp_mem_free(pack->segments);
-    bench_unmap(pack->data, pack->room_bytes);
+    lp_bench_unmap(pack->data, pack->room_bytes);
     lp_codec_table_fini(&pack->table);
     memset(pack, 0, sizeof(*pack));
 }
 
-static int pack_once(struct bench_pack *pack, const void *elements, struct lp_error *err)
+static int pack_once(struct lp_bench_pack *pack, const void *elements, struct lp_error *err)
 {
     const struct lp_packer_sink sink = {pack, reserve, commit};
     struct lp_packer packer;
@@ -102,18 +103,18 @@ static int pack_once(struct bench_pack *pack, const void *elements, struct lp_er
 }
 
 /* Start again with codec raw: no record shrank. */
-static int become_raw(struct bench_pack *pack, const void *elements, struct lp_error *err)
+static int become_raw(struct lp_bench_pack *pack, const void *elements, struct lp_error *err)
 {
     const struct lp_plan_params raw = {.codec = LP_CODEC_RAW};
     const struct lp_geometry geometry = pack->table.geometry;
     int rc;
 
-    bench_pack_fini(pack);
-    LP_TRY(rc, bench_pack_init(pack, &geometry, &raw, elements, geometry.n_elements, false, err));
+    lp_bench_pack_fini(pack);
+    LP_TRY(rc, lp_bench_pack_init(pack, &geometry, &raw, elements, geometry.n_elements, err));
     return pack_once(pack, elements, err);
 }
 
-int bench_pack_run(struct bench_pack *pack, const void *elements, struct lp_error *err)
+int lp_bench_pack_run(struct lp_bench_pack *pack, const void *elements, struct lp_error *err)
 {
     const int rc = pack_once(pack, elements, err);
 
