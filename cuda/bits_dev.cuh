@@ -73,7 +73,7 @@ LP_DEVICE void lp_gpu_report(uint64_t status_dev, uint64_t what)
 
 /* Where eight consecutive elements of ELEM bytes go: elements [first, last) of them only. */
 struct lp_gpu_target {
-    unsigned char *at;    /* of element 0, wanted or not */
+    unsigned char *at; /* of element 0, wanted or not */
     uint32_t first, last;
 };
 
@@ -83,7 +83,8 @@ template <class T> LP_DEVICE T *lp_gpu_as(unsigned char *at)
 }
 
 /* Element by element, for rows that begin or end within the eight or on an odd border. */
-template <uint32_t ELEM> LP_DEVICE void lp_gpu_store_some(const lp_gpu_target &to, const uint32_t *w)
+template <uint32_t ELEM>
+LP_DEVICE void lp_gpu_store_some(const lp_gpu_target &to, const uint32_t *w)
 {
 #pragma unroll
     for (uint32_t i = 0; i < 8; i++) {
@@ -96,7 +97,8 @@ template <uint32_t ELEM> LP_DEVICE void lp_gpu_store_some(const lp_gpu_target &t
         else if (ELEM == 4)
             lp_gpu_as<uint32_t>(to.at)[i] = w[i % (2 * ELEM)];
         else
-            lp_gpu_as<uint2>(to.at)[i] = make_uint2(w[2 * i % (2 * ELEM)], w[(2 * i + 1) % (2 * ELEM)]);
+            lp_gpu_as<uint2>(to.at)[i] =
+                make_uint2(w[2 * i % (2 * ELEM)], w[(2 * i + 1) % (2 * ELEM)]);
     }
 }
 
@@ -114,7 +116,8 @@ template <uint32_t ELEM> LP_DEVICE void lp_gpu_store_wide(unsigned char *at, con
     } else {
 #pragma unroll
         for (uint32_t i = 0; i < ELEM / 2; i++)
-            lp_gpu_as<uint4>(at)[i] = make_uint4(w[4 * i], w[4 * i + 1], w[4 * i + 2], w[4 * i + 3]);
+            lp_gpu_as<uint4>(at)[i] =
+                make_uint4(w[4 * i], w[4 * i + 1], w[4 * i + 2], w[4 * i + 3]);
     }
 }
 

@@ -2,9 +2,9 @@
 /* Device functions: one warp decodes one record that lies in shared memory. Codec raw and ibp; lane
  * is in lane_dev.cuh. Source: docs/FORMAT.md, sections 4 and 5.
  *
- * Each decoder gets a lp_gpu_record and returns false when the record breaks the format; what it has
- * stored by then is unspecified, but never outside of the record's own rows. All 32 lanes call, and
- * all get the same answer. */
+ * Each decoder gets a lp_gpu_record and returns false when the record breaks the format; what it
+ * has stored by then is unspecified, but never outside of the record's own rows. All 32 lanes call,
+ * and all get the same answer. */
 #ifndef LP_CUDA_DECODE_DEV_CUH
 #define LP_CUDA_DECODE_DEV_CUH
 
@@ -13,23 +13,26 @@
 
 /* A record that has arrived, and what is wanted of it. */
 struct lp_gpu_record {
-    const unsigned char *bytes;  /* in shared memory, LP_GATHER_SLACK_BYTES readable behind */
+    const unsigned char *bytes; /* in shared memory, LP_GATHER_SLACK_BYTES readable behind */
     uint32_t stored_bytes;
-    uint32_t elements;           /* of the whole record */
-    uint32_t first, last;        /* elements [first, last) go out ... */
-    unsigned char *out;          /* ... to here, without gaps; on a border of an element's size */
+    uint32_t elements;    /* of the whole record */
+    uint32_t first, last; /* elements [first, last) go out ... */
+    unsigned char *out;   /* ... to here, without gaps; on a border of an element's size */
     uint32_t lane;
-    unsigned char *scratch;      /* LP_GATHER_SCRATCH_BYTES of shared memory, the warp's own */
+    unsigned char *scratch; /* LP_GATHER_SCRATCH_BYTES of shared memory, the warp's own */
 };
 
-/* bytes [first, last) of a run that lies in shared memory go to out. Byte by byte, but for whole words. */
-LP_DEVICE void lp_gpu_copy_out(const unsigned char *from, unsigned char *out, uint32_t n_bytes, uint32_t lane)
+/* bytes [first, last) of a run that lies in shared memory go to out. Byte by byte, but for whole
+ * words. */
+LP_DEVICE void lp_gpu_copy_out(const unsigned char *from, unsigned char *out, uint32_t n_bytes,
+                               uint32_t lane)
 {
     const uint32_t shift = 8 * (uint32_t)(reinterpret_cast<uintptr_t>(from) & 3);
     const uint32_t *const words = reinterpret_cast<const uint32_t *>(from - shift / 8);
     uint32_t done = 0;
 
-    if ((reinterpret_cast<uintptr_t>(from) & 15) == 0 && (reinterpret_cast<uintptr_t>(out) & 15) == 0) {
+    if ((reinterpret_cast<uintptr_t>(from) & 15) == 0 &&
+        (reinterpret_cast<uintptr_t>(out) & 15) == 0) {
         for (done = 0; done + 16 * 32 <= n_bytes; done += 16 * 32)
             lp_gpu_as<uint4>(out + done)[lane] = reinterpret_cast<const uint4 *>(from + done)[lane];
     }
@@ -52,7 +55,8 @@ LP_DEVICE void lp_gpu_copy_record(const lp_gpu_record &record, uint32_t elem_byt
 }
 
 /* Bytes [begin, end) are zero; fewer than 32 of them. */
-LP_DEVICE bool lp_gpu_zero_bytes(const unsigned char *bytes, uint32_t begin, uint32_t end, uint32_t lane)
+LP_DEVICE bool lp_gpu_zero_bytes(const unsigned char *bytes, uint32_t begin, uint32_t end,
+                                 uint32_t lane)
 {
     const uint32_t at = begin + lane;
 
@@ -78,9 +82,10 @@ LP_DEVICE uint32_t lp_gpu_open_gaps(uint32_t bits, const uint4 &low, const uint4
     return (bits & low.y) | low.x;
 }
 
-/* What must hold behind the last bit of the string: zeros to the end of the word and of the record. */
-LP_DEVICE bool lp_gpu_ibp_tail(const lp_gpu_record &record, const lp_gather_table &table, uint32_t head_bytes,
-                               uint32_t n_words, uint32_t n_bits)
+/* What must hold behind the last bit of the string: zeros to the end of the word and of the record.
+ */
+LP_DEVICE bool lp_gpu_ibp_tail(const lp_gpu_record &record, const lp_gather_table &table,
+                               uint32_t head_bytes, uint32_t n_words, uint32_t n_bits)
 {
     const uint32_t word_bits = 8 * table.ibp_word_bytes, flip = table.ibp_word_bytes / 8;
     const uint32_t words_bytes = (n_bits + word_bits - 1) / word_bits * table.ibp_word_bytes;
@@ -92,10 +97,11 @@ LP_DEVICE bool lp_gpu_ibp_tail(const lp_gpu_record &record, const lp_gather_tabl
     if (lp_gpu_round_up(size, table.align_bytes) != record.stored_bytes)
         return false;
     if (n_bits < end) {
-        const uint32_t left = end - n_bits;   /* of the last word, so 1 to 63 */
+        const uint32_t left = end - n_bits; /* of the last word, so 1 to 63 */
 
-        rest = left > 32 ? lp_gpu_top_bits(string, n_bits, flip) | lp_gpu_top_bits(string, end - 32, flip)
-                         : __funnelshift_lc(0u, lp_gpu_top_bits(string, end - 32, flip), 32 - left);
+        rest = left > 32
+                   ? lp_gpu_top_bits(string, n_bits, flip) | lp_gpu_top_bits(string, end - 32, flip)
+                   : __funnelshift_lc(0u, lp_gpu_top_bits(string, end - 32, flip), 32 - left);
     }
     if (n_words % 8 != 0)
         rest |= (uint32_t)record.bytes[bits_bytes - 1] >> (n_words % 8);
@@ -106,19 +112,21 @@ LP_DEVICE bool lp_gpu_ibp_tail(const lp_gpu_record &record, const lp_gather_tabl
 /* 32 parts of 4 bytes at a time, a lane each. wanted: parts [first, last) of the record. */
 LP_DEVICE bool lp_gpu_decode_ibp(const lp_gpu_record &record, const lp_gather_table &table)
 {
-    const uint32_t flip = table.ibp_word_bytes / 8;   /* 1 where words have two parts */
+    const uint32_t flip = table.ibp_word_bytes / 8; /* 1 where words have two parts */
     const uint32_t n_parts = record.elements * table.elem_bytes / 4, n_words = n_parts >> flip;
     const uint32_t head_bytes = lp_gpu_round_up((n_words + 7) / 8, table.ibp_word_bytes);
     const uint32_t *const head = reinterpret_cast<const uint32_t *>(record.bytes);
     const uint32_t *const string = reinterpret_cast<const uint32_t *>(record.bytes + head_bytes);
     const uint32_t limit = 8 * (record.stored_bytes - head_bytes);
-    const uint32_t first_byte = record.first * table.elem_bytes, last_byte = record.last * table.elem_bytes;
+    const uint32_t first_byte = record.first * table.elem_bytes,
+                   last_byte = record.last * table.elem_bytes;
     const uint4 *const parts = reinterpret_cast<const uint4 *>(table.ibp_dev);
-    const bool words = ((reinterpret_cast<uintptr_t>(record.out) | first_byte | last_byte) & 3) == 0;
+    const bool words =
+        ((reinterpret_cast<uintptr_t>(record.out) | first_byte | last_byte) & 3) == 0;
     uint32_t used = 0;
 
-    if (record.elements * table.elem_bytes % table.ibp_word_bytes != 0 || n_parts > table.ibp_parts ||
-        head_bytes > record.stored_bytes)
+    if (record.elements * table.elem_bytes % table.ibp_word_bytes != 0 ||
+        n_parts > table.ibp_parts || head_bytes > record.stored_bytes)
         return false;
     for (uint32_t step = 0; step < n_parts; step += 32) {
         const uint32_t part = step + record.lane, at = min(part, n_parts - 1), word = at >> flip;

@@ -8,10 +8,10 @@
 #ifndef LP_CUDA_DRIVER_H
 #define LP_CUDA_DRIVER_H
 
+#include "base/error.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/error.h"
 
 /* Results that mean something to us; all others are LP_EDEVICE under their own name. */
 enum lp_gpu_result {
@@ -93,13 +93,13 @@ struct lp_gpu_driver {
 #define X(member, symbol, params) int(*member) params;
     LP_GPU_DRIVER_CALLS(X)
 #undef X
-    int version;   /* 13000: CUDA 13.0 */
+    int version; /* 13000: CUDA 13.0 */
     int n_devices;
 };
 
 /* The driver, opened, initialised and with a device at least; static, never closed. Opens
- * LANEPACK_LIBCUDA instead of libcuda.so.1 where that is set. NULL when there is none: *err says why
- * (LP_ENODEV), the same each time. Any thread. */
+ * LANEPACK_LIBCUDA instead of libcuda.so.1 where that is set. NULL when there is none: *err says
+ * why (LP_ENODEV), the same each time. Any thread. */
 const struct lp_gpu_driver *lp_gpu_driver_get(struct lp_error *err);
 
 /* Turn a result into 0 or a code: LP_ENOMEM for out of memory, LP_ENODEV for no or a wrong device,

@@ -5,13 +5,12 @@
  * memory for each warp, any number of blocks. */
 #include "cuda/gather_kernel.cuh"
 
-/* Four warps, as gather_plan.c launches them, and four such blocks on a multiprocessor: said so that
- * ptxas has the registers it wants. Left alone it aims higher and spills. */
+/* Four warps, as gather_plan.c launches them, and four such blocks on a multiprocessor: said so
+ * that ptxas has the registers it wants. Left alone it aims higher and spills. */
 #define LP_GATHER_BOUNDS __launch_bounds__(128, 4)
 
 #define LP_GATHER_KERNEL(name, ...)                                                                \
-    extern "C" __global__ void LP_GATHER_BOUNDS                                                   \
-        name(const __grid_constant__ lp_gather_args args)                                          \
+    extern "C" __global__ void LP_GATHER_BOUNDS name(const __grid_constant__ lp_gather_args args)  \
     {                                                                                              \
         lp_gather_body<__VA_ARGS__>(args);                                                         \
     }                                                                                              \

@@ -10,17 +10,19 @@
 
 /* The word at status_dev after a gather: 0, or the least of what went wrong. A position counts the
  * output's rows from 0. */
-#define LP_GATHER_STATUS_CORRUPT (1ull << 63)   /* this + position + 1: its record breaks the format */
-                                                /* position + 1 alone: its row number is too large */
+#define LP_GATHER_STATUS_CORRUPT                                                                   \
+    (1ull << 63) /* this + position + 1: its record breaks the format */
+                 /* position + 1 alone: its row number is too large */
 
 #define LP_GATHER_WARP 32u
-#define LP_GATHER_ITEMS 32u        /* pieces that a warp looks up at once, at most */
+#define LP_GATHER_ITEMS 32u /* pieces that a warp looks up at once, at most */
 #define LP_GATHER_ITEM_BYTES 48u
-#define LP_GATHER_SCRATCH_BYTES 64u /* 32 exponents, and what a read of eight may reach behind them */
-#define LP_GATHER_ITEM_STAGES 2u   /* records of a warp in shared memory: decoded, and on its way */
+#define LP_GATHER_SCRATCH_BYTES                                                                    \
+    64u                          /* 32 exponents, and what a read of eight may reach behind them */
+#define LP_GATHER_ITEM_STAGES 2u /* records of a warp in shared memory: decoded, and on its way */
 /* Readable behind a staged record. A record of one step is decoded before its size is checked: its
- * levels say where they end, and however wrong they are, no more than 15 bits and a raw exponent per
- * element, so 256 elements end within this. */
+ * levels say where they end, and however wrong they are, no more than 15 bits and a raw exponent
+ * per element, so 256 elements end within this. */
 #define LP_GATHER_SLACK_BYTES 704u
 
 /* Division by a number that is known before the launch: a call to a division routine would cost
@@ -35,24 +37,24 @@ struct lp_gather_divisor {
 /* One level of the cascade (docs/FORMAT.md, section 5). Exponents by code, code 0 being 0: byte
  * code % 4 of low[code / 4], and of high where an exponent has more than 8 bits. */
 struct lp_gather_level {
-    uint32_t width;                /* 1 to 3; 0 behind the last level */
+    uint32_t width; /* 1 to 3; 0 behind the last level */
     uint32_t low[2], high[2];
 };
 
 /* One 32-bit part of an ibp word, in the order of the bit string (high part of a 64-bit word
  * first). Two loads of 16 bytes. */
 struct lp_gather_ibp_part {
-    uint32_t value;                /* V */
-    uint32_t keep;                 /* ~M */
-    uint32_t packed_bits;          /* popcount(~M) */
-    uint32_t move[5];              /* bits that go up by 1, 2, 4, 8, 16 when gaps are opened */
+    uint32_t value;       /* V */
+    uint32_t keep;        /* ~M */
+    uint32_t packed_bits; /* popcount(~M) */
+    uint32_t move[5];     /* bits that go up by 1, 2, 4, 8, 16 when gaps are opened */
 };
 
 /* A table, and all of it: what lp_gpu_table_describe() makes of a struct lp_table. */
 struct lp_gather_table {
-    uint64_t index_dev;            /* the index section; 0 for codec raw */
-    uint64_t segments_dev;         /* n_segments device addresses of 8 bytes */
-    uint64_t ibp_dev;              /* struct lp_gather_ibp_part, one per 4 bytes of a record */
+    uint64_t index_dev;    /* the index section; 0 for codec raw */
+    uint64_t segments_dev; /* n_segments device addresses of 8 bytes */
+    uint64_t ibp_dev;      /* struct lp_gather_ibp_part, one per 4 bytes of a record */
     uint64_t n_records;
     uint64_t segment_bytes, last_segment_bytes;
     struct lp_gather_divisor records_per_segment; /* raw and slotted */
@@ -61,7 +63,7 @@ struct lp_gather_table {
     uint32_t codec, layout, dtype;
     uint32_t record_elements, last_elements;
     uint32_t elem_bytes, align_bytes;
-    uint32_t stride;               /* raw and slotted */
+    uint32_t stride; /* raw and slotted */
     uint32_t index_entry_bytes, group_bytes;
     uint32_t ibp_word_bytes, ibp_parts;
     uint32_t n_levels, base_bytes, exponent_mask;
@@ -71,20 +73,20 @@ struct lp_gather_table {
 /* One launch. Rows are runs of row_elements elements of the table. */
 struct lp_gather_args {
     struct lp_gather_table table;
-    uint64_t rows_dev;             /* row numbers; 0: 0, 1, 2, ... */
-    uint64_t n_rows;               /* of the output */
-    uint64_t table_rows;           /* row numbers are below */
-    uint64_t row_elements;         /* the last row may be cut short by the table's end */
-    uint64_t n_elements;           /* of the table */
+    uint64_t rows_dev;     /* row numbers; 0: 0, 1, 2, ... */
+    uint64_t n_rows;       /* of the output */
+    uint64_t table_rows;   /* row numbers are below */
+    uint64_t row_elements; /* the last row may be cut short by the table's end */
+    uint64_t n_elements;   /* of the table */
     uint64_t out_dev;
-    uint64_t default_row_dev;      /* 0: none */
-    uint64_t status_dev;           /* 8 bytes, aligned; 0: nobody asks */
+    uint64_t default_row_dev;        /* 0: none */
+    uint64_t status_dev;             /* 8 bytes, aligned; 0: nobody asks */
     struct lp_gather_divisor pieces; /* records that a row can touch, at most */
-    uint32_t index_bytes;          /* 4 or 8: int32 or int64 */
-    uint32_t items_per_warp;       /* 1 to LP_GATHER_ITEMS */
-    uint32_t stage_bytes;          /* room for one record with sector borders and slack, times 16 */
-    uint32_t n_stages;             /* 2, or 1 where two do not fit: then nothing is fetched ahead */
-    uint32_t warp_bytes;           /* of shared memory: items and stages */
+    uint32_t index_bytes;            /* 4 or 8: int32 or int64 */
+    uint32_t items_per_warp;         /* 1 to LP_GATHER_ITEMS */
+    uint32_t stage_bytes; /* room for one record with sector borders and slack, times 16 */
+    uint32_t n_stages;    /* 2, or 1 where two do not fit: then nothing is fetched ahead */
+    uint32_t warp_bytes;  /* of shared memory: items and stages */
 };
 
 #endif

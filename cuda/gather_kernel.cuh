@@ -15,7 +15,13 @@
 
 /* --- looking up ------------------------------------------------------------------------------- */
 
-enum lp_gather_kind { LP_GATHER_NOTHING, LP_GATHER_RAW, LP_GATHER_CODED, LP_GATHER_DEFAULT, LP_GATHER_BAD };
+enum lp_gather_kind {
+    LP_GATHER_NOTHING,
+    LP_GATHER_RAW,
+    LP_GATHER_CODED,
+    LP_GATHER_DEFAULT,
+    LP_GATHER_BAD
+};
 
 /* A piece, as its lane found it and all lanes read it; three loads of 16 bytes. */
 struct alignas(16) lp_gather_item {
@@ -39,10 +45,11 @@ LP_DEVICE uint64_t lp_gather_divide(uint64_t n, const lp_gather_divisor &d)
 }
 
 /* Where a packed record begins and how long it is. */
-LP_DEVICE void lp_gather_find_packed(const lp_gather_table &t, uint64_t record, uint32_t &segment, uint64_t &offset, uint32_t &bytes)
+LP_DEVICE void lp_gather_find_packed(const lp_gather_table &t, uint64_t record, uint32_t &segment,
+                                     uint64_t &offset, uint32_t &bytes)
 {
-    const unsigned char *const group =
-        reinterpret_cast<const unsigned char *>(t.index_dev) + record / LP_FORMAT_GROUP_RECORDS * t.group_bytes;
+    const unsigned char *const group = reinterpret_cast<const unsigned char *>(t.index_dev) +
+                                       record / LP_FORMAT_GROUP_RECORDS * t.group_bytes;
     const uint64_t base = *reinterpret_cast<const uint64_t *>(group);
     const uint32_t i = (uint32_t)(record % LP_FORMAT_GROUP_RECORDS);
     uint32_t begin, units;
@@ -59,13 +66,14 @@ LP_DEVICE void lp_gather_find_packed(const lp_gather_table &t, uint64_t record, 
         units = ends[i] - begin;
     }
     segment = (uint32_t)(base >> LP_FORMAT_BASE_SEGMENT_SHIFT);
-    offset = (base & ((1ull << LP_FORMAT_BASE_SEGMENT_SHIFT) - 1)) + (uint64_t)begin * LP_FORMAT_INDEX_UNIT_BYTES;
+    offset = (base & ((1ull << LP_FORMAT_BASE_SEGMENT_SHIFT) - 1)) +
+             (uint64_t)begin * LP_FORMAT_INDEX_UNIT_BYTES;
     /* A length that does not fit is corrupt; it stays larger than any record. */
     bytes = units <= LP_FORMAT_RECORD_BYTES_MAX ? units * LP_FORMAT_INDEX_UNIT_BYTES : 0xffffffffu;
 }
 
-LP_DEVICE void lp_gather_find_slot(const lp_gather_table &t, uint64_t record, uint32_t raw_length, uint32_t &segment, uint64_t &offset,
-                                   uint32_t &bytes)
+LP_DEVICE void lp_gather_find_slot(const lp_gather_table &t, uint64_t record, uint32_t raw_length,
+                                   uint32_t &segment, uint64_t &offset, uint32_t &bytes)
 {
     segment = t.n_segments > 1 ? (uint32_t)lp_gather_divide(record, t.records_per_segment) : 0;
     offset = (record - segment * t.records_per_segment.by) * t.stride;
@@ -77,8 +85,10 @@ LP_DEVICE void lp_gather_find_slot(const lp_gather_table &t, uint64_t record, ui
         bytes = reinterpret_cast<const uint16_t *>(t.index_dev)[record] * LP_FORMAT_SECTOR_BYTES;
 }
 
-/* Find a record and check its place, as lp_codec_place() does. */
-LP_DEVICE void lp_gather_find(const lp_gather_table &t, uint64_t record, lp_gather_item &item)
+/* Find a record, of which elements [first, last) are wanted, and check its place, as
+ * lp_codec_place() does. Of a table that is raw as a whole only these elements are fetched. */
+LP_DEVICE void lp_gather_find(const lp_gather_table &t, uint64_t record, uint32_t first,
+                              uint32_t last, lp_gather_item &item)
 {
     const uint32_t n = record + 1 < t.n_records ? t.record_elements : t.last_elements;
     const uint32_t raw_length = (n * t.elem_bytes + t.align_bytes - 1) & ~(t.align_bytes - 1);
@@ -90,20 +100,29 @@ LP_DEVICE void lp_gather_find(const lp_gather_table &t, uint64_t record, lp_gath
         lp_gather_find_packed(t, record, segment, offset, bytes);
     else
         lp_gather_find_slot(t, record, raw_length, segment, offset, bytes);
-    good = bytes > 0 && bytes <= raw_length && segment < t.n_segments && (((uint32_t)offset | bytes) & (t.align_bytes - 1)) == 0;
+    good = bytes > 0 && bytes <= raw_length && segment < t.n_segments &&
+           (((uint32_t)offset | bytes) & (t.align_bytes - 1)) == 0;
     end = segment + 1 < t.n_segments ? t.segment_bytes : t.last_segment_bytes;
     good = good && offset + bytes <= end;
-    item.elements = n;
-    item.kind = bytes == raw_length ? LP_GATHER_RAW : LP_GATHER_CODED;
     if (!good) {
         item.kind = LP_GATHER_BAD;
         return;
     }
-    const uint64_t address = reinterpret_cast<const uint64_t *>(t.segments_dev)[segment] + offset;
+    const bool part = t.codec == LP_CODEC_RAW;
+    const uint32_t skip = part ? first * t.elem_bytes : 0,
+                   length = part ? (last - first) * t.elem_bytes : bytes;
+    const uint64_t address =
+        reinterpret_cast<const uint64_t *>(t.segments_dev)[segment] + offset + skip;
+
+    item.kind = bytes == raw_length ? LP_GATHER_RAW : LP_GATHER_CODED;
     item.before = (uint32_t)address & (LP_FORMAT_SECTOR_BYTES - 1);
     item.source = address - item.before;
-    item.stored_bytes = bytes;
-    item.fetch_bytes = (item.before + bytes + LP_FORMAT_SECTOR_BYTES - 1) & ~(LP_FORMAT_SECTOR_BYTES - 1);
+    item.stored_bytes = length;
+    item.fetch_bytes =
+        (item.before + length + LP_FORMAT_SECTOR_BYTES - 1) & ~(LP_FORMAT_SECTOR_BYTES - 1);
+    item.elements = part ? last - first : n;
+    item.first = part ? 0 : first;
+    item.last = part ? last - first : last;
 }
 
 /* The number of output row i. A negative one becomes too large. */
@@ -121,7 +140,8 @@ LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
 {
     const lp_gather_table &t = a.table;
     const uint64_t position = lp_gather_divide(i, a.pieces), piece = i - position * a.pieces.by;
-    const uint64_t row = lp_gather_row(a, position), row_out = a.out_dev + position * a.row_elements * t.elem_bytes;
+    const uint64_t row = lp_gather_row(a, position),
+                   row_out = a.out_dev + position * a.row_elements * t.elem_bytes;
     lp_gather_item item = {0, row_out, 0, 0, 0, LP_GATHER_NOTHING, 0, 0, 0, 0};
 
     if (row >= a.table_rows) {
@@ -142,10 +162,8 @@ LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
 
     if (from >= to)
         return item;
-    lp_gather_find(t, record, item);
+    lp_gather_find(t, record, (uint32_t)(from - record_begin), (uint32_t)(to - record_begin), item);
     item.out = row_out + (from - begin) * t.elem_bytes;
-    item.first = (uint32_t)(from - record_begin);
-    item.last = (uint32_t)(to - record_begin);
     if (item.kind == LP_GATHER_BAD)
         lp_gpu_report(a.status_dev, LP_GATHER_STATUS_CORRUPT | (position + 1));
     return item;
@@ -156,7 +174,8 @@ LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
 /* Ask for all sectors that the record touches. */
 LP_DEVICE void lp_gather_fetch(const lp_gather_item &item, unsigned char *stage, uint32_t lane)
 {
-    const unsigned char *const from = reinterpret_cast<const unsigned char *>(item.source) + 16 * lane;
+    const unsigned char *const from =
+        reinterpret_cast<const unsigned char *>(item.source) + 16 * lane;
     const uint32_t end = item.fetch_bytes, step = 16 * LP_GATHER_WARP;
 
     stage += 16 * lane;
@@ -167,7 +186,8 @@ LP_DEVICE void lp_gather_fetch(const lp_gather_item &item, unsigned char *stage,
 
 /* --- decoding --------------------------------------------------------------------------------- */
 
-LP_DEVICE void lp_gather_copy_default(const lp_gather_args &a, const lp_gather_item &item, uint32_t lane)
+LP_DEVICE void lp_gather_copy_default(const lp_gather_args &a, const lp_gather_item &item,
+                                      uint32_t lane)
 {
     const unsigned char *const from = reinterpret_cast<const unsigned char *>(item.source);
     unsigned char *const out = reinterpret_cast<unsigned char *>(item.out);
@@ -186,7 +206,7 @@ LP_DEVICE void lp_gather_copy_default(const lp_gather_args &a, const lp_gather_i
 struct lp_gather_raw {
     LP_DEVICE bool decode(const lp_gpu_record &, const lp_gather_table &)
     {
-        return false;   /* codec raw has no coded records */
+        return false; /* codec raw has no coded records */
     }
 };
 struct lp_gather_ibp {
@@ -203,22 +223,31 @@ template <class F, class L> struct lp_gather_lane {
 };
 
 template <class Codec>
-LP_DEVICE void lp_gather_put(const lp_gather_args &a, const lp_gather_item &item, uint64_t i, const unsigned char *stage,
-                             unsigned char *scratch, uint32_t lane)
+LP_DEVICE void lp_gather_put(const lp_gather_args &a, const lp_gather_item &item, uint64_t i,
+                             const unsigned char *stage, unsigned char *scratch, uint32_t lane)
 {
-    const lp_gpu_record record = {stage + item.before, item.stored_bytes, item.elements, item.first, item.last,
-                                  reinterpret_cast<unsigned char *>(item.out), lane, scratch};
+    const lp_gpu_record record = {stage + item.before,
+                                  item.stored_bytes,
+                                  item.elements,
+                                  item.first,
+                                  item.last,
+                                  reinterpret_cast<unsigned char *>(item.out),
+                                  lane,
+                                  scratch};
     const uint32_t kind = item.kind;
 
     if (kind == LP_GATHER_CODED) {
         if (!Codec::decode(record, a.table) && lane == 0)
-            lp_gpu_report(a.status_dev, LP_GATHER_STATUS_CORRUPT | (lp_gather_divide(i, a.pieces) + 1));
+            lp_gpu_report(a.status_dev,
+                          LP_GATHER_STATUS_CORRUPT | (lp_gather_divide(i, a.pieces) + 1));
     } else if (kind == LP_GATHER_RAW) {
         const uint32_t bytes = record.elements * a.table.elem_bytes;
 
         lp_gpu_copy_record(record, a.table.elem_bytes);
-        if (bytes < record.stored_bytes && !lp_gpu_zero_bytes(record.bytes, bytes, record.stored_bytes, lane) && lane == 0)
-            lp_gpu_report(a.status_dev, LP_GATHER_STATUS_CORRUPT | (lp_gather_divide(i, a.pieces) + 1));
+        if (bytes < record.stored_bytes &&
+            !lp_gpu_zero_bytes(record.bytes, bytes, record.stored_bytes, lane) && lane == 0)
+            lp_gpu_report(a.status_dev,
+                          LP_GATHER_STATUS_CORRUPT | (lp_gather_divide(i, a.pieces) + 1));
     } else if (kind == LP_GATHER_DEFAULT) {
         lp_gather_copy_default(a, item, lane);
     }
@@ -232,16 +261,20 @@ template <class Codec> LP_DEVICE void lp_gather_body(const lp_gather_args &a)
     const uint32_t lane = threadIdx.x & (LP_GATHER_WARP - 1), warp = threadIdx.x / LP_GATHER_WARP;
     const uint32_t warps = blockDim.x / LP_GATHER_WARP;
     unsigned char *const mine = shared + lp_gpu_keep(warp * a.warp_bytes);
-    lp_gather_item *const items = reinterpret_cast<lp_gather_item *>(mine + LP_GATHER_SCRATCH_BYTES);
+    lp_gather_item *const items =
+        reinterpret_cast<lp_gather_item *>(mine + LP_GATHER_SCRATCH_BYTES);
     const uint32_t stages = LP_GATHER_SCRATCH_BYTES + LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES;
     const uint32_t both = lp_gpu_keep(2 * stages + (a.n_stages - 1) * a.stage_bytes);
     const uint64_t n_items = a.n_rows * a.pieces.by;
     const uint64_t stride = (uint64_t)gridDim.x * warps * a.items_per_warp;
 
-    for (uint64_t first = ((uint64_t)blockIdx.x * warps + warp) * a.items_per_warp; first < n_items; first += stride) {
-        const uint32_t count = lp_gpu_keep((uint32_t)min((uint64_t)a.items_per_warp, n_items - first));
-        const uint32_t ahead = lp_gpu_keep(a.n_stages > 1 ? count : 0), behind = lp_gpu_keep(count - ahead);
-        uint32_t at = stages;   /* of the stage that is decoded; the other one begins at both - at */
+    for (uint64_t first = ((uint64_t)blockIdx.x * warps + warp) * a.items_per_warp; first < n_items;
+         first += stride) {
+        const uint32_t count =
+            lp_gpu_keep((uint32_t)min((uint64_t)a.items_per_warp, n_items - first));
+        const uint32_t ahead = lp_gpu_keep(a.n_stages > 1 ? count : 0),
+                       behind = lp_gpu_keep(count - ahead);
+        uint32_t at = stages; /* of the stage that is decoded; the other one begins at both - at */
 
         if (lane < count)
             items[lane] = lp_gather_look_up(a, first + lane);

@@ -2,9 +2,9 @@
 /* From a table's fields to kernel arguments, and from a record's size to a launch shape. */
 #include "cuda/gather_plan.h"
 
-#include <string.h>
-
 #include "base/bytes.h"
+
+#include <string.h>
 
 #define WARPS_PER_BLOCK 4u
 /* Warps that a multiprocessor keeps busy; a launch asks for as many as there is work for. */
@@ -125,8 +125,8 @@ int lp_gpu_plan_table(struct lp_gather_table *ret_table, const struct lp_gpu_tab
     t.align_bytes = p->align_bytes;
     t.stride = p->stride;
     t.index_entry_bytes = p->index_entry_bytes;
-    t.group_bytes = p->index_entry_bytes == 2 ? LP_FORMAT_GROUP_BYTES_NARROW
-                                              : LP_FORMAT_GROUP_BYTES_WIDE;
+    t.group_bytes =
+        p->index_entry_bytes == 2 ? LP_FORMAT_GROUP_BYTES_NARROW : LP_FORMAT_GROUP_BYTES_WIDE;
     LP_TRY(rc, plan_codec(&t, p, err));
     *ret_table = t;
     return 0;
@@ -166,7 +166,10 @@ void lp_gpu_plan_ibp(struct lp_gather_ibp_part *ret_parts, const struct lp_gathe
 
 /* The kernels for tables of codec lane: of a dtype, and of a dtype and levels that are known to the
  * compiler. entry.cu has exactly these. */
-#define ANY(dtype, name) {dtype, 0, "lp_gather_lane_" name}
+#define ANY(dtype, name)                                                                           \
+    {                                                                                              \
+        dtype, 0, "lp_gather_lane_" name                                                           \
+    }
 
 static const struct {
     uint32_t dtype, levels; /* a hexadecimal digit for each width; 0: any */
@@ -236,7 +239,8 @@ static int check_gather(const struct lp_gpu_gather_params *g, const struct lp_ga
 }
 
 /* Reading a whole table: whole records are its rows, so that each is decoded once. */
-static void plan_rows(struct lp_gather_args *a, const struct lp_gpu_gather_params *g, uint64_t n_elements)
+static void plan_rows(struct lp_gather_args *a, const struct lp_gpu_gather_params *g,
+                      uint64_t n_elements)
 {
     const struct lp_gather_table *const t = &a->table;
     uint64_t pieces = 1;
@@ -271,8 +275,8 @@ static int plan_shape(struct lp_gather_args *a, struct lp_gpu_shape *ret_shape,
     uint64_t per_warp, blocks;
 
     /* A record on any border, in whole sectors, and the slack behind it. */
-    a->stage_bytes = (uint32_t)lp_round_up_u64(record + 2 * LP_FORMAT_SECTOR_BYTES, 32) +
-                     LP_GATHER_SLACK_BYTES;
+    a->stage_bytes =
+        (uint32_t)lp_round_up_u64(record + 2 * LP_FORMAT_SECTOR_BYTES, 32) + LP_GATHER_SLACK_BYTES;
     a->n_stages = LP_GATHER_ITEM_STAGES;
     a->warp_bytes = LP_GATHER_SCRATCH_BYTES + LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES +
                     a->n_stages * a->stage_bytes;
@@ -297,9 +301,9 @@ static int plan_shape(struct lp_gather_args *a, struct lp_gpu_shape *ret_shape,
 }
 
 int lp_gpu_plan_gather(struct lp_gather_args *ret_args, struct lp_gpu_shape *ret_shape,
-                       const struct lp_gather_table *table, const struct lp_gpu_gather_params *gather,
-                       uint64_t n_elements, uint32_t max_shared_bytes, uint32_t multiprocessors,
-                       struct lp_error *err)
+                       const struct lp_gather_table *table,
+                       const struct lp_gpu_gather_params *gather, uint64_t n_elements,
+                       uint32_t max_shared_bytes, uint32_t multiprocessors, struct lp_error *err)
 {
     struct lp_gather_args a;
     int rc;

@@ -27,8 +27,8 @@ struct lp_gpu_shape {
  * max_shared_bytes per block and multiprocessors: of the device. LP_ESIZE, LP_EINVAL; LP_ENOTSUP: a
  * record of this table does not fit. n_rows 0 gives 0 blocks: nothing to launch. */
 int lp_gpu_plan_gather(struct lp_gather_args *ret_args, struct lp_gpu_shape *ret_shape,
-                       const struct lp_gather_table *table, const struct lp_gpu_gather_params *gather,
-                       uint64_t n_elements, uint32_t max_shared_bytes, uint32_t multiprocessors,
-                       struct lp_error *err);
+                       const struct lp_gather_table *table,
+                       const struct lp_gpu_gather_params *gather, uint64_t n_elements,
+                       uint32_t max_shared_bytes, uint32_t multiprocessors, struct lp_error *err);
 
 #endif

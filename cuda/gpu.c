@@ -2,10 +2,10 @@
 /* A device: open, close, its memory and streams. Registration is gpu_register.c. */
 #include "cuda/gpu.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "cuda/gpu_device.h"
+
+#include <string.h>
 
 int lp_gpu_count(struct lp_error *err)
 {
@@ -72,10 +72,10 @@ static int read_info(struct lp_gpu *gpu, int ordinal, struct lp_error *err)
 
     info->ordinal = ordinal;
     info->driver_version = gpu->driver->version;
-    LP_TRY(rc, lp_gpu_driver_check(gpu->driver,
-                                   gpu->driver->device_name(info->name, (int)sizeof(info->name),
-                                                            gpu->device),
-                                   "cuDeviceGetName", err));
+    LP_TRY(rc, lp_gpu_driver_check(
+                   gpu->driver,
+                   gpu->driver->device_name(info->name, (int)sizeof(info->name), gpu->device),
+                   "cuDeviceGetName", err));
     info->name[sizeof(info->name) - 1] = 0;
     return read_attributes(gpu, err);
 }
@@ -87,8 +87,7 @@ static int load_kernels(struct lp_gpu *gpu, struct lp_error *err)
     if (lp_gpu_kernels_bytes == 0)
         return lp_error_set(err, LP_ENODEV, "built without kernels (there was no nvcc)");
     LP_TRY(rc, lp_gpu_enter(gpu, err));
-    rc = lp_gpu_driver_check(gpu->driver,
-                             gpu->driver->module_load(&gpu->module, lp_gpu_kernels),
+    rc = lp_gpu_driver_check(gpu->driver, gpu->driver->module_load(&gpu->module, lp_gpu_kernels),
                              "cuModuleLoadData", err);
     lp_gpu_leave(gpu);
     return rc;
@@ -102,11 +101,10 @@ static int open_device(struct lp_gpu *gpu, int ordinal, struct lp_error *err)
     if (ordinal < 0 || ordinal >= driver->n_devices)
         return lp_error_set(err, LP_ENODEV, "no device %d, there are %d", ordinal,
                             driver->n_devices);
-    LP_TRY(rc, lp_gpu_driver_check(driver, driver->device_get(&gpu->device, ordinal),
-                                   "cuDeviceGet", err));
-    LP_TRY(rc,
-           lp_gpu_driver_check(driver, driver->context_retain(&gpu->context, gpu->device),
-                               "cuDevicePrimaryCtxRetain", err));
+    LP_TRY(rc, lp_gpu_driver_check(driver, driver->device_get(&gpu->device, ordinal), "cuDeviceGet",
+                                   err));
+    LP_TRY(rc, lp_gpu_driver_check(driver, driver->context_retain(&gpu->context, gpu->device),
+                                   "cuDevicePrimaryCtxRetain", err));
     rc = read_info(gpu, ordinal, err);
     if (rc == 0)
         rc = load_kernels(gpu, err);
@@ -289,10 +287,10 @@ int lp_gpu_time(struct lp_gpu *gpu, void *stream, int (*work)(void *user, struct
 
     LP_TRY(rc, lp_gpu_enter(gpu, err));
     for (int i = 0; i < 2; i++)
-        LP_TRY_GOTO(rc,
-                    lp_gpu_driver_check(driver, driver->event_create(&event[i], 0),
-                                        "cuEventCreate", err),
-                    destroy);
+        LP_TRY_GOTO(
+            rc,
+            lp_gpu_driver_check(driver, driver->event_create(&event[i], 0), "cuEventCreate", err),
+            destroy);
     rc = time_between(gpu, stream, event, work, user, ret_milliseconds, err);
 destroy:
     for (int i = 0; i < 2; i++) {

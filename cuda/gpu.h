@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA devices for C callers, without CUDA types: open, register host memory, own device memory.
  *
- * Life: lp_gpu_open() -> register chunks, make tables (gpu_launch.h) -> ... -> lp_gpu_close(), in any
- * order of ends: a device stays until its last mapping and table is gone. Streams are CUstream as
- * void *, device addresses uint64_t. Every call makes the device's primary context current for its
- * own duration and puts the caller's back. All functions may be called from any thread.
+ * Life: lp_gpu_open() -> register chunks, make tables (gpu_launch.h) -> ... -> lp_gpu_close(), in
+ * any order of ends: a device stays until its last mapping and table is gone. Streams are CUstream
+ * as void *, device addresses uint64_t. Every call makes the device's primary context current for
+ * its own duration and puts the caller's back. All functions may be called from any thread.
  *
  * Where there is no driver, no device or no kernel for it, lp_gpu_open() says so with LP_ENODEV and
  * one sentence; that is the caller's cue to decode on the host. */
 #ifndef LP_CUDA_GPU_H
 #define LP_CUDA_GPU_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/error.h"
 
 struct lp_gpu;         /* one device, opened by one owner */
 struct lp_gpu_mapping; /* one registered chunk */
@@ -23,12 +23,12 @@ struct lp_gpu_mapping; /* one registered chunk */
 struct lp_gpu_info {
     char name[128];
     int32_t ordinal;
-    int32_t driver_version;        /* 13000: CUDA 13.0 */
-    int32_t compute;               /* 90: sm_90 */
+    int32_t driver_version; /* 13000: CUDA 13.0 */
+    int32_t compute;        /* 90: sm_90 */
     int32_t multiprocessors;
-    uint32_t shared_bytes;         /* that a block may ask for */
-    bool read_only_register;       /* sealed maps can be registered */
-    bool host_page_tables;         /* the device walks the host's page tables */
+    uint32_t shared_bytes;   /* that a block may ask for */
+    bool read_only_register; /* sealed maps can be registered */
+    bool host_page_tables;   /* the device walks the host's page tables */
 };
 
 /* How many devices a program could open. 0 when there is no driver; *err (may be NULL) says why. */
@@ -48,14 +48,14 @@ void lp_gpu_get_info(const struct lp_gpu *gpu, struct lp_gpu_info *ret_info);
 
 /* Names a chunk by what it is, never by where it is mapped. */
 struct lp_gpu_chunk_key {
-    uint64_t dev, ino;  /* of the memfd */
-    uint64_t epoch;     /* of the daemon, so that a reused inode is not taken for the old one */
+    uint64_t dev, ino; /* of the memfd */
+    uint64_t epoch;    /* of the daemon, so that a reused inode is not taken for the old one */
     uint64_t chunk;
 };
 
 /* Register `bytes` at `memory` (whole pages, present) with the device, portable and device-mapped,
- * read-only on request, and ask for its device address. A chunk that this lp_gpu knows by its key is
- * only counted up, and *ret_mapping is the same.
+ * read-only on request, and ask for its device address. A chunk that this lp_gpu knows by its key
+ * is only counted up, and *ret_mapping is the same.
  *
  * When the driver refuses the whole, it is tried in halves, down to LP_GPU_REGISTER_MIN_BYTES; the
  * pieces must have device addresses without a gap. On failure nothing stays registered.

@@ -3,10 +3,10 @@
 #ifndef LP_CUDA_GPU_DEVICE_H
 #define LP_CUDA_GPU_DEVICE_H
 
-#include <pthread.h>
-
 #include "cuda/driver.h"
 #include "cuda/gpu.h"
+
+#include <pthread.h>
 
 /* The kernels of one process's fatbin, made by the build; NULL-terminated names stand in
  * gather_plan.c. Without nvcc kernels_bytes is 0. */
@@ -17,9 +17,9 @@ struct lp_gpu {
     const struct lp_gpu_driver *driver; /* borrowed, static */
     struct lp_gpu_info info;
     int device;
-    void *context;                  /* a retain of the primary context */
+    void *context; /* a retain of the primary context */
     void *module;
-    uint32_t users;                 /* the owner, mappings and tables; under lock */
+    uint32_t users;                  /* the owner, mappings and tables; under lock */
     struct lp_gpu_mapping *mappings; /* under lock, newest first */
     pthread_mutex_t lock;
 };

@@ -2,12 +2,12 @@
 /* Tables on the device, and gathers enqueued. */
 #include "cuda/gpu_launch.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "cuda/gather_plan.h"
 #include "cuda/gpu_device.h"
+
+#include <string.h>
 
 /* Parts of a table's device memory, and of a workspace, begin on these borders. */
 #define PART_ALIGN 256u
@@ -85,9 +85,8 @@ static int find_kernel(struct lp_gpu_table *table, struct lp_error *err)
         return lp_error_set(err, LP_EINVAL, "codec %u has no kernel for dtype %u",
                             (unsigned)table->table.codec, (unsigned)table->table.dtype);
     LP_TRY(rc, lp_gpu_enter(gpu, err));
-    rc = lp_gpu_driver_check(gpu->driver,
-                             gpu->driver->module_function(&table->function, gpu->module, name),
-                             name, err);
+    rc = lp_gpu_driver_check(
+        gpu->driver, gpu->driver->module_function(&table->function, gpu->module, name), name, err);
     if (rc == 0)
         rc = lp_gpu_driver_check(
             gpu->driver,
@@ -101,8 +100,8 @@ static int find_kernel(struct lp_gpu_table *table, struct lp_error *err)
 /* Does a record fit this device? A gather of one row finds out. */
 static int check_fits(const struct lp_gpu_table *table, struct lp_error *err)
 {
-    const struct lp_gpu_gather_params one = {.n_rows = 1, .row_elements = 1, .table_rows = 1,
-                                      .index_bytes = 8, .out_bytes = 8};
+    const struct lp_gpu_gather_params one = {
+        .n_rows = 1, .row_elements = 1, .table_rows = 1, .index_bytes = 8, .out_bytes = 8};
     struct lp_gather_args args;
     struct lp_gpu_shape shape;
 
@@ -168,7 +167,8 @@ int lp_gpu_table_refresh(struct lp_gpu_table *table, const void *index, uint64_t
                             (unsigned long long)table->index_bytes);
     if (index_bytes == 0)
         return 0;
-    return lp_gpu_copy_in_async(table->gpu, table->table.index_dev, index, index_bytes, stream, err);
+    return lp_gpu_copy_in_async(table->gpu, table->table.index_dev, index, index_bytes, stream,
+                                err);
 }
 
 /* --- a gather --------------------------------------------------------------------------------- */
@@ -204,7 +204,8 @@ static int stage_inputs(struct lp_gpu_table *table, struct lp_gpu_gather_params 
         return lp_error_set(err, LP_ESIZE, "a workspace of %llu bytes, of %llu",
                             (unsigned long long)call->workspace_bytes, (unsigned long long)needed);
     if (needed != 0 && call->workspace_dev % PART_ALIGN != 0)
-        return lp_error_set(err, LP_EINVAL, "the workspace is on no border of %u bytes", PART_ALIGN);
+        return lp_error_set(err, LP_EINVAL, "the workspace is on no border of %u bytes",
+                            PART_ALIGN);
     rows_bytes(call, &bytes);
     if (call->rows != NULL) {
         call->rows_dev = call->workspace_dev;
@@ -234,11 +235,11 @@ static int enqueue(const struct lp_gpu_table *table, struct lp_gather_args *args
         rc = lp_gpu_driver_check(driver, driver->set_words_async(args->status_dev, 0, 2, stream),
                                  "cuMemsetD32Async", err);
     if (rc == 0 && shape->blocks != 0)
-        rc = lp_gpu_driver_check(driver,
-                                 driver->launch(table->function, shape->blocks, 1, 1,
-                                                shape->threads, 1, 1, shape->shared_bytes, stream,
-                                                params, NULL),
-                                 "cuLaunchKernel", err);
+        rc =
+            lp_gpu_driver_check(driver,
+                                driver->launch(table->function, shape->blocks, 1, 1, shape->threads,
+                                               1, 1, shape->shared_bytes, stream, params, NULL),
+                                "cuLaunchKernel", err);
     lp_gpu_leave(gpu);
     return rc;
 }

@@ -13,23 +13,23 @@
 /* A checked table as the codec layer knows it, field by field: this layer knows codec/format.h
  * only. All pointers borrow for the call. */
 struct lp_gpu_table_params {
-    uint32_t codec, layout, dtype;            /* enums of codec/format.h */
+    uint32_t codec, layout, dtype; /* enums of codec/format.h */
     uint32_t elem_bytes, record_elements, last_elements;
     uint32_t align_bytes, stride;
     uint32_t index_entry_bytes;
     uint64_t n_records, n_elements;
     uint64_t segment_bytes, last_segment_bytes, records_per_segment;
     uint32_t n_segments;
-    const uint64_t *segments_dev;             /* n_segments device addresses, on 32-byte borders; the
-                                                 sector behind each segment's end is readable */
-    const void *index;                        /* index_bytes, copied to the device ... */
+    const uint64_t *segments_dev; /* n_segments device addresses, on 32-byte borders; the
+                                     sector behind each segment's end is readable */
+    const void *index;            /* index_bytes, copied to the device ... */
     uint64_t index_bytes;
-    uint64_t index_dev;                       /* ... or, where this is not 0, read at that address */
+    uint64_t index_dev; /* ... or, where this is not 0, read at that address */
     uint32_t lane_levels, lane_base_bytes, lane_exponent_bits;
-    const uint8_t *lane_widths;               /* lane_levels */
-    const uint16_t *lane_ranks;               /* one per symbol */
+    const uint8_t *lane_widths; /* lane_levels */
+    const uint16_t *lane_ranks; /* one per symbol */
     uint32_t ibp_word_bytes, ibp_words;
-    const uint64_t *ibp_mask, *ibp_value;     /* ibp_words each */
+    const uint64_t *ibp_mask, *ibp_value; /* ibp_words each */
 };
 
 struct lp_gpu_table;
@@ -51,35 +51,37 @@ int lp_gpu_table_refresh(struct lp_gpu_table *table, const void *index, uint64_t
 
 /* One gather. Addresses are the device's; 0 means none. */
 struct lp_gpu_gather_params {
-    uint64_t rows_dev;            /* n_rows row numbers, int32 or int64, on their own border ... */
-    const void *rows;             /* ... or in host memory: copied to the workspace. Neither: all rows */
-    uint32_t index_bytes;         /* 4 or 8 */
-    uint64_t n_rows;              /* of the output */
-    uint64_t row_elements;        /* of the tensor */
-    uint64_t table_rows;          /* row numbers are below */
-    uint64_t out_dev, out_bytes;  /* row-major, no gaps, on a border of an element's size */
-    uint64_t default_row_dev;     /* stands in for row numbers out of range ... */
-    const void *default_row;      /* ... or in host memory: copied to the workspace */
-    uint64_t status_dev;          /* 8 bytes: set to 0, then to the least of what went wrong */
+    uint64_t rows_dev;     /* n_rows row numbers, int32 or int64, on their own border ... */
+    const void *rows;      /* ... or in host memory: copied to the workspace. Neither: all rows */
+    uint32_t index_bytes;  /* 4 or 8 */
+    uint64_t n_rows;       /* of the output */
+    uint64_t row_elements; /* of the tensor */
+    uint64_t table_rows;   /* row numbers are below */
+    uint64_t out_dev, out_bytes; /* row-major, no gaps, on a border of an element's size */
+    uint64_t default_row_dev;    /* stands in for row numbers out of range ... */
+    const void *default_row;     /* ... or in host memory: copied to the workspace */
+    uint64_t status_dev;         /* 8 bytes: set to 0, then to the least of what went wrong */
     uint64_t workspace_dev, workspace_bytes;
     void *stream;
 };
 
 /* What the status word says. A position counts the output's rows from 0. */
-#define LP_GPU_STATUS_CORRUPT (1ull << 63) /* set: the record of row (word & ~this) - 1 is corrupt */
-                                           /* else: the row number at word - 1 is out of range */
+#define LP_GPU_STATUS_CORRUPT                                                                      \
+    (1ull << 63) /* set: the record of row (word & ~this) - 1 is corrupt */
+                 /* else: the row number at word - 1 is out of range */
 
 /* Bytes of workspace that lp_gpu_gather() needs for it: 0 when rows and default row lie on the
  * device. */
 uint64_t lp_gpu_gather_workspace(const struct lp_gpu_table *table,
                                  const struct lp_gpu_gather_params *gather);
 
-/* Enqueue. The stream borrows out, rows, default row, status and workspace until it has passed; host
- * memory given for rows and default row must stay as long, too.
+/* Enqueue. The stream borrows out, rows, default row, status and workspace until it has passed;
+ * host memory given for rows and default row must stay as long, too.
  *
  * A row number out of range leaves its row of the output untouched unless there is a default row,
  * and is told through status_dev only; so is a corrupt record.
- * 0; LP_ESIZE: out or workspace is too small; LP_EINVAL: a border or a size is wrong; LP_EDEVICE. */
+ * 0; LP_ESIZE: out or workspace is too small; LP_EINVAL: a border or a size is wrong; LP_EDEVICE.
+ */
 int lp_gpu_gather(struct lp_gpu_table *table, const struct lp_gpu_gather_params *gather,
                   struct lp_error *err);
 

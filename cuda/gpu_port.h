@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one file that knows which compiler is at work: nvcc, or gcc and clang with the fiber executor.
+/* The one file that knows which compiler is at work: nvcc, or gcc and clang with the fiber
+ * executor.
  *
  * Kernels are plain CUDA C++; what the two sides spell differently has a name here:
- *   LP_SHARED(T, name)          a __shared__ variable of type T, a struct or an array (uint32_t[64])
- *   LP_DYNAMIC_SHARED(T, name)  T * to the launch's dynamic shared memory, aligned to 16 bytes
- *   LP_LAUNCH(kernel, grid, block, dynamic_bytes, stream, args...)   for tests and the lab only:
- *                               the product launches through the driver API
- *   LP_EXPORT_KERNEL(kernel)    at file scope, after an extern "C" kernel: lets the stand-in driver
- *                               find it by name; nothing under nvcc, where the name is in the module
- *   LP_NOINLINE                 a device function that stays one
- *   lp_gpu_*                    device functions at the end: inline PTX and its twin on the host
- * On the host side, <simt.hpp> comes with the CMake target lp_simt (tests/simt). */
+ *   LP_SHARED(T, name)          a __shared__ variable of type T, a struct or an array
+ * (uint32_t[64]) LP_DYNAMIC_SHARED(T, name)  T * to the launch's dynamic shared memory, aligned to
+ * 16 bytes LP_LAUNCH(kernel, grid, block, dynamic_bytes, stream, args...)   for tests and the lab
+ * only: the product launches through the driver API LP_EXPORT_KERNEL(kernel)    at file scope,
+ * after an extern "C" kernel: lets the stand-in driver find it by name; nothing under nvcc, where
+ * the name is in the module LP_NOINLINE                 a device function that stays one lp_gpu_*
+ * device functions at the end: inline PTX and its twin on the host On the host side, <simt.hpp>
+ * comes with the CMake target lp_simt (tests/simt). */
 #ifndef LP_CUDA_GPU_PORT_H
 #define LP_CUDA_GPU_PORT_H
 
@@ -57,7 +57,8 @@ template <class T> struct lp_gpu_type {
 
 #ifdef __CUDACC__
 
-/* Bytes of (b, a) by the four selector nibbles, each below 8 (which __byte_perm spends an AND on). */
+/* Bytes of (b, a) by the four selector nibbles, each below 8 (which __byte_perm spends an AND on).
+ */
 LP_DEVICE uint32_t lp_gpu_permute(uint32_t a, uint32_t b, uint32_t selector)
 {
     uint32_t bytes;
@@ -132,8 +133,8 @@ LP_DEVICE uint32_t lp_gpu_window(const lp_gpu_words &words, uint32_t bit)
     return bits;
 }
 
-/* Inclusive prefix sum over the warp, and the value of its last lane. All 32 lanes call. A lane that
- * has none below it gets its own value from the shuffle, and adds nothing. */
+/* Inclusive prefix sum over the warp, and the value of its last lane. All 32 lanes call. A lane
+ * that has none below it gets its own value from the shuffle, and adds nothing. */
 LP_DEVICE uint32_t lp_gpu_scan(uint32_t v)
 {
     uint32_t sum;

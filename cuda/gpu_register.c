@@ -2,14 +2,14 @@
 /* Host memory registered with a device, chunk by chunk, known by what it is and not where.
  *
  * Happy path: one call for the chunk, one alias. Where the driver refuses for want of memory or a
- * limit, the chunk is cut in halves, and these again, down to LP_GPU_REGISTER_MIN_BYTES; records may
- * cross the cuts, so the pieces' aliases must follow each other without a gap. Whatever fails, what
- * was registered so far is taken back. Source: product design, section 6. */
-#include <string.h>
-#include <unistd.h>
-
+ * limit, the chunk is cut in halves, and these again, down to LP_GPU_REGISTER_MIN_BYTES; records
+ * may cross the cuts, so the pieces' aliases must follow each other without a gap. Whatever fails,
+ * what was registered so far is taken back. Source: product design, section 6. */
 #include "base/alloc.h"
 #include "cuda/gpu_device.h"
+
+#include <string.h>
+#include <unistd.h>
 
 /* A chunk cut more often than this would cost more calls than it is worth: 1 GiB / 16 MiB. */
 #define PIECES_MAX 64u

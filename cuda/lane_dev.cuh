@@ -40,7 +40,8 @@ struct lp_lane_f8_e5m2 {
 };
 
 /* Widths of the levels, known when the kernel is compiled: every branch on them is gone then. */
-template <uint32_t A, uint32_t B = 0, uint32_t C = 0, uint32_t D = 0, uint32_t E = 0> struct lp_lane_widths {
+template <uint32_t A, uint32_t B = 0, uint32_t C = 0, uint32_t D = 0, uint32_t E = 0>
+struct lp_lane_widths {
     static constexpr bool KNOWN = true;
     static constexpr uint32_t MOST = (A != 0) + (B != 0) + (C != 0) + (D != 0) + (E != 0);
     LP_DEVICE constexpr uint32_t levels(const lp_gather_table &)
@@ -74,22 +75,24 @@ template <class F> struct lp_lane_eight {
 
 /* What is known of a record and grows while its steps go on. Lives in registers. */
 template <class F> struct lp_lane_state {
-    const uint32_t *words;                  /* the record, on a 4-byte border */
-    lp_gpu_words string;                    /* the same, for bits */
-    unsigned char *scratch;                 /* of the warp */
-    uint32_t lane, below;                   /* and a bit for each lane below */
-    uint32_t limit_bits;                    /* its stored length */
-    uint32_t bit[LP_LANE_LEVELS + 1];       /* first bit of each level's planes */
-    uint32_t count[LP_LANE_LEVELS + 1];     /* codes of each level */
-    uint32_t end_bit, raw_count;            /* of the bit string; raw exponents behind it */
-    bool bad;                               /* the record breaks the format */
-    uint32_t done[LP_LANE_LEVELS + 1];      /* codes of the steps before, per level; raw ones last */
+    const uint32_t *words;              /* the record, on a 4-byte border */
+    lp_gpu_words string;                /* the same, for bits */
+    unsigned char *scratch;             /* of the warp */
+    uint32_t lane, below;               /* and a bit for each lane below */
+    uint32_t limit_bits;                /* its stored length */
+    uint32_t bit[LP_LANE_LEVELS + 1];   /* first bit of each level's planes */
+    uint32_t count[LP_LANE_LEVELS + 1]; /* codes of each level */
+    uint32_t end_bit, raw_count;        /* of the bit string; raw exponents behind it */
+    bool bad;                           /* the record breaks the format */
+    uint32_t done[LP_LANE_LEVELS + 1];  /* codes of the steps before, per level; raw ones last */
     struct lp_lane_eight<F> table[LP_LANE_LEVELS];
 };
 
 /* --- finding the parts ------------------------------------------------------------------------ */
 
-template <class L, class F> LP_DEVICE uint32_t lp_lane_end_bit(const lp_lane_state<F> &s, const lp_gather_table &table, uint32_t level)
+template <class L, class F>
+LP_DEVICE uint32_t lp_lane_end_bit(const lp_lane_state<F> &s, const lp_gather_table &table,
+                                   uint32_t level)
 {
     return s.bit[level] + L::width(table, level) * s.count[level];
 }
@@ -100,7 +103,8 @@ template <class F> LP_DEVICE uint32_t lp_lane_size(const lp_lane_state<F> &s)
 }
 
 /* Zero codes among count codes of some planes that begin at bit. */
-LP_DEVICE uint32_t lp_lane_count_zeros(const lp_gpu_words &words, uint32_t bit, uint32_t width, uint32_t count, uint32_t lane)
+LP_DEVICE uint32_t lp_lane_count_zeros(const lp_gpu_words &words, uint32_t bit, uint32_t width,
+                                       uint32_t count, uint32_t lane)
 {
     uint32_t zeros = 0;
 
@@ -143,7 +147,8 @@ LP_DEVICE bool lp_lane_find_levels(lp_lane_state<F> &s, const lp_gather_table &t
 
 /* Exponents of a level, shifted by the record's base, modulo 2^E. */
 template <class F>
-LP_DEVICE void lp_lane_set_table(lp_lane_eight<F> &to, const lp_gather_level &level, uint32_t base, uint32_t mask)
+LP_DEVICE void lp_lane_set_table(lp_lane_eight<F> &to, const lp_gather_level &level, uint32_t base,
+                                 uint32_t mask)
 {
 #pragma unroll
     for (uint32_t i = 0; i < 2; i++) {
@@ -166,9 +171,11 @@ LP_DEVICE void lp_lane_set_table(lp_lane_eight<F> &to, const lp_gather_level &le
     }
 }
 
-/* The tables of a record with its own base, which ends at byte head. False: the base is no exponent. */
+/* The tables of a record with its own base, which ends at byte head. False: the base is no
+ * exponent. */
 template <class F>
-LP_DEVICE bool lp_lane_set_tables(lp_lane_state<F> &s, const lp_gpu_record &record, const lp_gather_table &table, uint32_t head)
+LP_DEVICE bool lp_lane_set_tables(lp_lane_state<F> &s, const lp_gpu_record &record,
+                                  const lp_gather_table &table, uint32_t head)
 {
     uint32_t base = record.bytes[head - table.base_bytes];
 
@@ -180,7 +187,8 @@ LP_DEVICE bool lp_lane_set_tables(lp_lane_state<F> &s, const lp_gpu_record &reco
     return base <= table.exponent_mask;
 }
 
-template <class F> LP_DEVICE void lp_lane_copy_tables(lp_lane_state<F> &s, const lp_gather_table &table)
+template <class F>
+LP_DEVICE void lp_lane_copy_tables(lp_lane_state<F> &s, const lp_gather_table &table)
 {
 #pragma unroll
     for (uint32_t k = 0; k < LP_LANE_LEVELS; k++) {
@@ -195,7 +203,8 @@ template <class F> LP_DEVICE void lp_lane_copy_tables(lp_lane_state<F> &s, const
 
 /* --- one step --------------------------------------------------------------------------------- */
 
-template <class F> LP_DEVICE void lp_lane_look_up(lp_lane_eight<F> &to, const lp_lane_eight<F> &table, uint32_t codes)
+template <class F>
+LP_DEVICE void lp_lane_look_up(lp_lane_eight<F> &to, const lp_lane_eight<F> &table, uint32_t codes)
 {
     to.low[0] = lp_gpu_bytes_low(table.low, codes);
     to.low[1] = lp_gpu_bytes_high(table.low, codes);
@@ -213,7 +222,8 @@ LP_DEVICE void lp_lane_fill(uint32_t to[2], const uint32_t deeper[2], uint32_t g
 }
 
 /* Eight raw exponents from the rank-th on. */
-template <class F> LP_DEVICE void lp_lane_take_raw(lp_lane_eight<F> &to, const lp_lane_state<F> &s, uint32_t rank)
+template <class F>
+LP_DEVICE void lp_lane_take_raw(lp_lane_eight<F> &to, const lp_lane_state<F> &s, uint32_t rank)
 {
     const uint32_t byte = (s.end_bit + 7) / 8 + (rank << F::WIDE_EXPONENT), shift = 8 * (byte & 3);
     const uint32_t *const w = s.words + (byte >> 2);
@@ -221,7 +231,8 @@ template <class F> LP_DEVICE void lp_lane_take_raw(lp_lane_eight<F> &to, const l
     to.low[0] = __funnelshift_r(w[0], w[1], shift);
     to.low[1] = __funnelshift_r(w[1], w[2], shift);
     if (F::WIDE_EXPONENT) {
-        const uint32_t third = __funnelshift_r(w[2], w[3], shift), fourth = __funnelshift_r(w[3], w[4], shift);
+        const uint32_t third = __funnelshift_r(w[2], w[3], shift),
+                       fourth = __funnelshift_r(w[3], w[4], shift);
         const uint32_t first = to.low[0], second = to.low[1];
 
         to.low[0] = __byte_perm(first, second, 0x6420);
@@ -232,38 +243,45 @@ template <class F> LP_DEVICE void lp_lane_take_raw(lp_lane_eight<F> &to, const l
 }
 
 /* Is one of the first count raw exponents no exponent? */
-template <class F> LP_DEVICE bool lp_lane_raw_is_bad(const lp_lane_eight<F> &raw, uint32_t mask, uint32_t count)
+template <class F>
+LP_DEVICE bool lp_lane_raw_is_bad(const lp_lane_eight<F> &raw, uint32_t mask, uint32_t count)
 {
     const uint32_t bits = 8 * count;
     const uint32_t valid0 = ~__funnelshift_lc(0u, 0xffffffffu, bits);
     const uint32_t valid1 = count > 4 ? ~__funnelshift_lc(0u, 0xffffffffu, bits - 32) : 0;
     const uint32_t mask4 = F::WIDE_EXPONENT ? (mask >> 8) * 0x01010101u : mask * 0x01010101u;
 
-    return F::WIDE_EXPONENT ? ((raw.high[0] & ~mask4 & valid0) | (raw.high[1] & ~mask4 & valid1)) != 0
-                            : ((raw.low[0] & ~mask4 & valid0) | (raw.low[1] & ~mask4 & valid1)) != 0;
+    return F::WIDE_EXPONENT
+               ? ((raw.high[0] & ~mask4 & valid0) | (raw.high[1] & ~mask4 & valid1)) != 0
+               : ((raw.low[0] & ~mask4 & valid0) | (raw.low[1] & ~mask4 & valid1)) != 0;
 }
 
 /* Raw exponents, as what follows the last level. */
 template <class F>
-LP_DEVICE void lp_lane_raw(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank, uint32_t count, lp_lane_eight<F> &ret)
+LP_DEVICE void lp_lane_raw(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank,
+                           uint32_t count, lp_lane_eight<F> &ret)
 {
     lp_lane_take_raw(ret, s, rank);
     if (table.exponent_mask != 0xff)
-        s.bad = s.bad || __any_sync(0xffffffffu, lp_lane_raw_is_bad(ret, table.exponent_mask, count));
+        s.bad =
+            s.bad || __any_sync(0xffffffffu, lp_lane_raw_is_bad(ret, table.exponent_mask, count));
 }
 
 /* As lp_lane_level(), where 32 codes at most are left in the whole step: a lane each. Returns the
  * exponent of code number first + lane in the low byte; lanes from total on get nothing of use. */
 template <uint32_t K, bool ONE, class L, class F>
-LP_DEVICE uint32_t lp_lane_few(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t first, uint32_t total)
+LP_DEVICE uint32_t lp_lane_few(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t first,
+                               uint32_t total)
 {
     const uint32_t width = L::width(table, K);
     uint32_t code = lp_gpu_window(s.string, s.bit[K] + first) >> s.lane & 1;
 
     if (width > 1)
-        code = lp_gpu_mad<2>(lp_gpu_window(s.string, s.bit[K] + s.count[K] + first) >> s.lane & 1, code);
+        code = lp_gpu_mad<2>(lp_gpu_window(s.string, s.bit[K] + s.count[K] + first) >> s.lane & 1,
+                             code);
     if (width > 2)
-        code = lp_gpu_mad<4>(lp_gpu_window(s.string, s.bit[K] + 2 * s.count[K] + first) >> s.lane & 1, code);
+        code = lp_gpu_mad<4>(
+            lp_gpu_window(s.string, s.bit[K] + 2 * s.count[K] + first) >> s.lane & 1, code);
     const bool gap = code == 0 && s.lane < total;
     const uint32_t gaps = __ballot_sync(0xffffffffu, gap);
     const uint32_t deeper_total = (uint32_t)__popc(gaps), deeper_first = ONE ? 0 : s.done[K + 1];
@@ -283,9 +301,11 @@ LP_DEVICE uint32_t lp_lane_few(lp_lane_state<F> &s, const lp_gather_table &table
         if constexpr (K + 1 < L::MOST) {
             deeper = lp_lane_few<K + 1, ONE, L>(s, table, deeper_first, deeper_total);
         } else {
-            deeper = reinterpret_cast<const unsigned char *>(s.words)[(s.end_bit + 7) / 8 + deeper_first + s.lane];
+            deeper = reinterpret_cast<const unsigned char *>(
+                s.words)[(s.end_bit + 7) / 8 + deeper_first + s.lane];
             if (table.exponent_mask != 0xff)
-                s.bad = s.bad || __any_sync(0xffffffffu, s.lane < deeper_total && deeper > table.exponent_mask);
+                s.bad = s.bad || __any_sync(0xffffffffu,
+                                            s.lane < deeper_total && deeper > table.exponent_mask);
         }
         deeper = __shfl_sync(0xffffffffu, deeper, __popc(gaps & s.below));
         exponent = gap ? deeper : exponent;
@@ -294,7 +314,9 @@ LP_DEVICE uint32_t lp_lane_few(lp_lane_state<F> &s, const lp_gather_table &table
 }
 
 /* One exponent from each lane; each lane takes eight from the rank-th on. */
-template <class F> LP_DEVICE void lp_lane_share(lp_lane_eight<F> &to, const lp_lane_state<F> &s, uint32_t exponent, uint32_t rank)
+template <class F>
+LP_DEVICE void lp_lane_share(lp_lane_eight<F> &to, const lp_lane_state<F> &s, uint32_t exponent,
+                             uint32_t rank)
 {
     const uint32_t *const w = reinterpret_cast<const uint32_t *>(s.scratch) + (rank >> 2);
 
@@ -306,10 +328,12 @@ template <class F> LP_DEVICE void lp_lane_share(lp_lane_eight<F> &to, const lp_l
 }
 
 template <uint32_t K, bool ONE, bool FIRST, class L, class F>
-LP_DEVICE void lp_lane_level(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank, uint32_t count, lp_lane_eight<F> &ret);
+LP_DEVICE void lp_lane_level(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank,
+                             uint32_t count, lp_lane_eight<F> &ret);
 
 /* Eight bits of a plane, one in each nibble. BYTE: they are known to be a byte. */
-template <bool BYTE, class F> LP_DEVICE uint32_t lp_lane_eight_bits(const lp_lane_state<F> &s, uint32_t bit)
+template <bool BYTE, class F>
+LP_DEVICE uint32_t lp_lane_eight_bits(const lp_lane_state<F> &s, uint32_t bit)
 {
     if (BYTE)
         return lp_gpu_spread(reinterpret_cast<const unsigned char *>(s.words)[bit >> 3]);
@@ -324,12 +348,14 @@ struct lp_lane_share_of {
 
 /* What follows a level: the next one, or raw exponents. */
 template <uint32_t K, bool ONE, class L, class F>
-LP_DEVICE void lp_lane_deeper(lp_lane_state<F> &s, const lp_gather_table &table, const lp_lane_share_of &codes, lp_lane_eight<F> &ret)
+LP_DEVICE void lp_lane_deeper(lp_lane_state<F> &s, const lp_gather_table &table,
+                              const lp_lane_share_of &codes, lp_lane_eight<F> &ret)
 {
     if constexpr (K < L::MOST) {
         if constexpr (K >= 2 && L::KNOWN && !F::WIDE_EXPONENT) {
             if (codes.total <= 32) {
-                const uint32_t exponent = lp_lane_few<K, ONE, L>(s, table, codes.first, codes.total);
+                const uint32_t exponent =
+                    lp_lane_few<K, ONE, L>(s, table, codes.first, codes.total);
 
                 lp_lane_share(ret, s, exponent, codes.rank - codes.first);
                 return;
@@ -343,14 +369,16 @@ LP_DEVICE void lp_lane_deeper(lp_lane_state<F> &s, const lp_gather_table &table,
     lp_lane_raw(s, table, codes.rank, codes.count, ret);
 }
 
-/* The exponents of a level's codes from the rank-th on, count of them, at most eight, and with those
- * of the levels behind it. FIRST: there are eight. */
+/* The exponents of a level's codes from the rank-th on, count of them, at most eight, and with
+ * those of the levels behind it. FIRST: there are eight. */
 template <uint32_t K, bool ONE, bool FIRST, class L, class F>
-LP_DEVICE void lp_lane_level(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank, uint32_t count, lp_lane_eight<F> &ret)
+LP_DEVICE void lp_lane_level(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank,
+                             uint32_t count, lp_lane_eight<F> &ret)
 {
     const uint32_t width = L::width(table, K);
-    constexpr bool BYTES = K == 0 && FIRST && ONE;   /* 256 elements: each plane begins with a byte */
-    uint32_t codes = lp_lane_eight_bits<BYTES || (K == 0 && FIRST)>(s, s.bit[K] + rank), any = codes;
+    constexpr bool BYTES = K == 0 && FIRST && ONE; /* 256 elements: each plane begins with a byte */
+    uint32_t codes = lp_lane_eight_bits < BYTES || (K == 0 && FIRST) > (s, s.bit[K] + rank),
+             any = codes;
 
     if (width > 1) {
         const uint32_t plane = lp_lane_eight_bits<BYTES>(s, s.bit[K] + s.count[K] + rank);
@@ -389,13 +417,14 @@ LP_DEVICE void lp_lane_level(lp_lane_state<F> &s, const lp_gather_table &table, 
     }
 }
 
-/* --- from exponents and other bits to elements ------------------------------------------------- */
+/* --- from exponents and other bits to elements -------------------------------------------------
+ */
 
 /* What a step's lane works on: eight elements from at on, and where their other bits lie. */
 struct lp_lane_place {
-    uint32_t at;          /* first element */
-    uint32_t elements;    /* of the record */
-    uint32_t planes_bit;  /* planes of other bits */
+    uint32_t at;         /* first element */
+    uint32_t elements;   /* of the record */
+    uint32_t planes_bit; /* planes of other bits */
     uint32_t lane;
 };
 
@@ -428,7 +457,8 @@ LP_DEVICE uint32_t lp_lane_plane(const lp_gpu_words &words, const lp_lane_place 
 
 LP_DEVICE uint32_t lp_lane_three_planes(const lp_gpu_words &words, const lp_lane_place &p)
 {
-    return lp_lane_plane(words, p, 0) + 2 * lp_lane_plane(words, p, 1) + 4 * lp_lane_plane(words, p, 2);
+    return lp_lane_plane(words, p, 0) + 2 * lp_lane_plane(words, p, 1) +
+           4 * lp_lane_plane(words, p, 2);
 }
 
 /* From bytes of sign and seven mantissa bits: pairs of sign, eight exponent bits, mantissa. */
@@ -444,8 +474,8 @@ LP_DEVICE void lp_lane_join16(uint32_t to[4], const uint32_t other[2], const uin
     }
 }
 
-LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_bf16> &s, const lp_lane_place &p,
-                            const lp_lane_eight<lp_lane_bf16> &e)
+LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_bf16> &s,
+                            const lp_lane_place &p, const lp_lane_eight<lp_lane_bf16> &e)
 {
     uint32_t other[2];
 
@@ -454,8 +484,8 @@ LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_bf16> &s
 }
 
 /* Planes: mantissa bits 8 and 9, sign. */
-LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_f16> &s, const lp_lane_place &p,
-                            const lp_lane_eight<lp_lane_f16> &e)
+LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_f16> &s,
+                            const lp_lane_place &p, const lp_lane_eight<lp_lane_f16> &e)
 {
     const uint32_t codes = lp_lane_three_planes(s.string, p);
     uint32_t other[2];
@@ -463,15 +493,16 @@ LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_f16> &s,
     lp_lane_pair(other, s.words + p.at / 4, p.lane);
 #pragma unroll
     for (uint32_t i = 0; i < 2; i++) {
-        const uint32_t high = 4 * e.low[i] + lp_gpu_lookup<0x03020100u, 0x83828180u>(codes >> (16 * i));
+        const uint32_t high =
+            4 * e.low[i] + lp_gpu_lookup<0x03020100u, 0x83828180u>(codes >> (16 * i));
 
         to[2 * i] = __byte_perm(other[i], high, 0x5140);
         to[2 * i + 1] = __byte_perm(other[i], high, 0x7362);
     }
 }
 
-LP_DEVICE void lp_lane_join(uint32_t to[8], const lp_lane_state<lp_lane_f32> &s, const lp_lane_place &p,
-                            const lp_lane_eight<lp_lane_f32> &e)
+LP_DEVICE void lp_lane_join(uint32_t to[8], const lp_lane_state<lp_lane_f32> &s,
+                            const lp_lane_place &p, const lp_lane_eight<lp_lane_f32> &e)
 {
     const uint32_t *const low = s.words + p.at / 2;
     uint32_t other[2], high[4];
@@ -486,8 +517,8 @@ LP_DEVICE void lp_lane_join(uint32_t to[8], const lp_lane_state<lp_lane_f32> &s,
 }
 
 /* Planes: mantissa bits 48 to 51, sign. */
-LP_DEVICE void lp_lane_join(uint32_t to[16], const lp_lane_state<lp_lane_f64> &s, const lp_lane_place &p,
-                            const lp_lane_eight<lp_lane_f64> &e)
+LP_DEVICE void lp_lane_join(uint32_t to[16], const lp_lane_state<lp_lane_f64> &s,
+                            const lp_lane_place &p, const lp_lane_eight<lp_lane_f64> &e)
 {
     const uint32_t *const low = s.words + p.at, *const middle = s.words + p.elements + p.at / 2;
     const uint32_t codes = lp_lane_three_planes(s.string, p) + 8 * lp_lane_plane(s.string, p, 3);
@@ -498,7 +529,8 @@ LP_DEVICE void lp_lane_join(uint32_t to[16], const lp_lane_state<lp_lane_f64> &s
         const uint32_t low_byte = e.low[i / 4] >> (8 * (i % 4)) & 0xff;
         const uint32_t high_byte = e.high[i / 4] >> (8 * (i % 4)) & 0xff;
         const uint32_t exponent = high_byte << 8 | low_byte;
-        const uint32_t mantissa = (middle[i / 2] >> (16 * (i % 2)) & 0xffff) | (codes >> (4 * i) & 15) << 16;
+        const uint32_t mantissa =
+            (middle[i / 2] >> (16 * (i % 2)) & 0xffff) | (codes >> (4 * i) & 15) << 16;
 
         to[2 * i] = low[i];
         to[2 * i + 1] = (signs >> (4 * i)) << 31 | exponent << 20 | mantissa;
@@ -506,8 +538,8 @@ LP_DEVICE void lp_lane_join(uint32_t to[16], const lp_lane_state<lp_lane_f64> &s
 }
 
 /* Planes: mantissa bits 0 to 2, sign. */
-LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e4m3> &s, const lp_lane_place &p,
-                            const lp_lane_eight<lp_lane_f8_e4m3> &e)
+LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e4m3> &s,
+                            const lp_lane_place &p, const lp_lane_eight<lp_lane_f8_e4m3> &e)
 {
     const uint32_t codes = lp_lane_three_planes(s.string, p), signs = lp_lane_plane(s.string, p, 3);
 
@@ -518,8 +550,8 @@ LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e4m3>
 }
 
 /* Planes: mantissa bits 0 and 1, sign. */
-LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e5m2> &s, const lp_lane_place &p,
-                            const lp_lane_eight<lp_lane_f8_e5m2> &e)
+LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e5m2> &s,
+                            const lp_lane_place &p, const lp_lane_eight<lp_lane_f8_e5m2> &e)
 {
     const uint32_t codes = lp_lane_three_planes(s.string, p);
 
@@ -531,10 +563,11 @@ LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e5m2>
 /* --- a record --------------------------------------------------------------------------------- */
 
 /* Where things begin. False: the record is too short, or its base is no exponent. A record of one
- * step learns the rest on its way, and is checked at its end: LP_GATHER_SLACK_BYTES says why that is
- * early enough. */
+ * step learns the rest on its way, and is checked at its end: LP_GATHER_SLACK_BYTES says why that
+ * is early enough. */
 template <bool ONE, class L, class F>
-LP_DEVICE bool lp_lane_begin(lp_lane_state<F> &s, const lp_gpu_record &record, const lp_gather_table &table)
+LP_DEVICE bool lp_lane_begin(lp_lane_state<F> &s, const lp_gpu_record &record,
+                             const lp_gather_table &table)
 {
     const uint32_t n = record.elements, head = n * F::BYTES + table.base_bytes;
 
@@ -561,15 +594,17 @@ LP_DEVICE bool lp_lane_begin(lp_lane_state<F> &s, const lp_gpu_record &record, c
     return lp_lane_find_levels<L>(s, table, record.lane);
 }
 
-/* The record fills its stored length, and its padding is zero. Most often there are no raw exponents,
- * and what is left lies in the last word. */
+/* The record fills its stored length, and its padding is zero. Most often there are no raw
+ * exponents, and what is left lies in the last word. */
 template <class F>
-LP_DEVICE bool lp_lane_end(const lp_lane_state<F> &s, const lp_gpu_record &record, const lp_gather_table &table)
+LP_DEVICE bool lp_lane_end(const lp_lane_state<F> &s, const lp_gpu_record &record,
+                           const lp_gather_table &table)
 {
     const uint32_t used = s.end_bit & 7, left = s.limit_bits - s.end_bit;
 
     if (s.raw_count == 0 && table.align_bytes == 4)
-        return (left >> 5 | __funnelshift_rc(lp_gpu_window(s.string, s.limit_bits - 32), 0u, 32 - left)) == 0;
+        return (left >> 5 |
+                __funnelshift_rc(lp_gpu_window(s.string, s.limit_bits - 32), 0u, 32 - left)) == 0;
     const uint32_t size = lp_lane_size(s);
     if (lp_gpu_round_up(size, table.align_bytes) != record.stored_bytes)
         return false;
@@ -580,14 +615,15 @@ LP_DEVICE bool lp_lane_end(const lp_lane_state<F> &s, const lp_gpu_record &recor
 
 /* Where a record's elements go. */
 struct lp_lane_out {
-    uint64_t address;  /* of element 0, wanted or not */
-    bool wide;         /* on a border of a vector store */
-    bool whole;        /* and the whole record is wanted */
+    uint64_t address; /* of element 0, wanted or not */
+    bool wide;        /* on a border of a vector store */
+    bool whole;       /* and the whole record is wanted */
 };
 
 /* The 256 elements from step on, FULL: all of them within the record. */
 template <bool ONE, bool FULL, class L, class F>
-LP_DEVICE void lp_lane_decode_step(lp_lane_state<F> &s, const lp_gpu_record &record, const lp_gather_table &table, uint32_t planes_bit,
+LP_DEVICE void lp_lane_decode_step(lp_lane_state<F> &s, const lp_gpu_record &record,
+                                   const lp_gather_table &table, uint32_t planes_bit,
                                    const lp_lane_out &out, uint32_t step)
 {
     const uint32_t begin = step + 8 * record.lane, at = FULL ? begin : min(begin, record.elements);
@@ -602,7 +638,8 @@ LP_DEVICE void lp_lane_decode_step(lp_lane_state<F> &s, const lp_gpu_record &rec
     if (FULL && out.whole)
         lp_gpu_store_wide<F::ELEM>(to, w);
     else
-        lp_gpu_store<F::ELEM>({to, max(record.first, at) - at, max(min(record.last, at + 8), at) - at}, w, out.wide);
+        lp_gpu_store<F::ELEM>(
+            {to, max(record.first, at) - at, max(min(record.last, at + 8), at) - at}, w, out.wide);
 }
 
 /* ONE: the record is decoded in one step, FULL: of 256 elements. */
@@ -611,7 +648,8 @@ LP_DEVICE bool lp_lane_decode_steps(const lp_gpu_record &record, const lp_gather
 {
     const uint64_t address = reinterpret_cast<uint64_t>(record.out) - record.first * F::ELEM;
     const bool wide = (address & (F::ELEM == 1 ? 7 : 15)) == 0;
-    const lp_lane_out out = {address, wide, wide && record.first == 0 && record.last == record.elements};
+    const lp_lane_out out = {address, wide,
+                             wide && record.first == 0 && record.last == record.elements};
     lp_lane_state<F> s;
     uint32_t step = 0;
 

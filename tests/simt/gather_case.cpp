@@ -146,8 +146,8 @@ std::vector<unsigned char> expected(const GatherTable &table, const Gather &g,
         lp_error err{};
 
         if (row >= 0 && (uint64_t)row < geometry.n_rows) {
-            if (lp_codec_view_gather(table.view, &row, 8, 1, &out[i * row_bytes], row_bytes, nullptr,
-                                     &err) < 0)
+            if (lp_codec_view_gather(table.view, &row, 8, 1, &out[i * row_bytes], row_bytes,
+                                     nullptr, &err) < 0)
                 die(std::string("host: ") + err.text);
         } else if (g.with_default) {
             memcpy(&out[i * row_bytes], default_row.data(), row_bytes);
@@ -206,13 +206,11 @@ uint64_t check_gather(const GatherTable &table, const Gather &g, const Launch &l
     if (lp_gpu_plan_gather(&args, &shape, &table.table, &call, geometry.n_elements,
                            g.max_shared_bytes, g.multiprocessors, &err) < 0)
         die(name + ": " + err.text);
-    std::vector<Range> ranges = {{"index", table.index.get(), false},
-                                 {"addresses", table.addresses.get(), false},
-                                 {"ibp", table.ibp.get(), false},
-                                 {"rows", &rows, false},
-                                 {"default", &default_block, false},
-                                 {"out", &out, true},
-                                 {"status", &status_block, true}};
+    std::vector<Range> ranges = {
+        {"index", table.index.get(), false}, {"addresses", table.addresses.get(), false},
+        {"ibp", table.ibp.get(), false},     {"rows", &rows, false},
+        {"default", &default_block, false},  {"out", &out, true},
+        {"status", &status_block, true}};
     for (const Block &segment : table.segments)
         ranges.push_back({"segment", &segment, false});
     if (shape.blocks != 0)
@@ -265,9 +263,8 @@ struct Shape {
 };
 
 constexpr Shape SHAPES[] = {
-    {37, 256, 0},    {9, 4096, 0},   {40, 100, 0},   {65, 33, 0},    {300, 8, 0},
-    {5, 5000, 4096}, {50, 24, 72},   {7, 1030, 256}, {11, 96, 1000}, {3, 512, 257},
-    {130, 1, 130},   {33, 128, 128},
+    {37, 256, 0}, {9, 4096, 0},   {40, 100, 0},   {65, 33, 0},   {300, 8, 0},   {5, 5000, 4096},
+    {50, 24, 72}, {7, 1030, 256}, {11, 96, 1000}, {3, 512, 257}, {130, 1, 130}, {33, 128, 128},
 };
 
 } /* namespace */

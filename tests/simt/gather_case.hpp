@@ -20,8 +20,7 @@ extern "C" {
 /* Bytes on a border of 64 and not one more, so that sanitizers see what is read behind them. */
 class Block {
   public:
-    explicit Block(size_t n_bytes, unsigned char fill = 0)
-        : bytes(n_bytes)
+    explicit Block(size_t n_bytes, unsigned char fill = 0) : bytes(n_bytes)
     {
         void *memory = nullptr;
         if (posix_memalign(&memory, 64, bytes != 0 ? bytes : 1) != 0)
@@ -30,14 +29,23 @@ class Block {
         for (size_t i = 0; i < bytes; i++)
             at[i] = fill;
     }
-    uint64_t address() const { return bytes != 0 ? reinterpret_cast<uint64_t>(at.get()) : 0; }
-    unsigned char *data() const { return at.get(); }
+    uint64_t address() const
+    {
+        return bytes != 0 ? reinterpret_cast<uint64_t>(at.get()) : 0;
+    }
+    unsigned char *data() const
+    {
+        return at.get();
+    }
 
     size_t bytes;
 
   private:
     struct Free {
-        void operator()(unsigned char *p) const { free(p); }
+        void operator()(unsigned char *p) const
+        {
+            free(p);
+        }
     };
     std::unique_ptr<unsigned char[], Free> at;
 };
@@ -63,7 +71,10 @@ class GatherTable {
     GatherTable(const GatherTable &) = delete;
     GatherTable &operator=(const GatherTable &) = delete;
 
-    const lp_geometry &geometry() const { return view->table->geometry; }
+    const lp_geometry &geometry() const
+    {
+        return view->table->geometry;
+    }
 
     const lp_view *view;
     lp_gpu_table_params params{};
@@ -94,7 +105,7 @@ struct Gather {
     bool all = false;
     uint32_t index_bytes = 8;
     bool with_default = false;
-    uint32_t out_offset = 0;           /* bytes before the output, to move it off a border */
+    uint32_t out_offset = 0; /* bytes before the output, to move it off a border */
     uint32_t max_shared_bytes = 99u << 10;
     uint32_t multiprocessors = 1;
     bool expect_corrupt = false;

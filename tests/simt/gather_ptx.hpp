@@ -9,7 +9,9 @@
 /* Launches of one module; counts of the last one. */
 class PtxRunner {
   public:
-    explicit PtxRunner(const ptx::Module &m) : module(m) {}
+    explicit PtxRunner(const ptx::Module &m) : module(m)
+    {
+    }
 
     Launch launch()
     {
@@ -35,8 +37,8 @@ class PtxRunner {
             else
                 machine.allow(range.name, static_cast<const void *>(at), range.block->bytes);
         }
-        counts = machine.launch(kernel, {shape.blocks}, {shape.threads}, {args},
-                                shape.shared_bytes);
+        counts =
+            machine.launch(kernel, {shape.blocks}, {shape.threads}, {args}, shape.shared_bytes);
     }
 
     ptx::Module module;

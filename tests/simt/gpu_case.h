@@ -10,10 +10,10 @@
 
 struct gpu_case {
     struct packed packed;
-    int fd;                     /* memfd, sealed against new writers where read_only was asked */
-    void *chunk;                /* its read-only (or writable) mapping */
-    uint64_t chunk_bytes;       /* whole pages */
-    uint64_t *segment_at;       /* offsets of the segments in the chunk */
+    int fd;               /* memfd, sealed against new writers where read_only was asked */
+    void *chunk;          /* its read-only (or writable) mapping */
+    uint64_t chunk_bytes; /* whole pages */
+    uint64_t *segment_at; /* offsets of the segments in the chunk */
     struct lp_gpu_chunk_key key;
 };
 

@@ -2,12 +2,12 @@
 /* The gather kernels' own source under the fiber executor, against the host decoder.
  *
  *     test_gather [PART OF_PARTS]     run every PARTS-th table, from PART on */
+#include "gather_case.hpp"
+#include "simt_export.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-#include "gather_case.hpp"
-#include "simt_export.hpp"
 
 namespace {
 

@@ -6,6 +6,8 @@
  *
  * The budget names the nvcc that it was made with. Counts are exact, so any difference is an error
  * with that version; with another one the differences are printed and the test is waived. */
+#include "gather_ptx.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,8 +15,6 @@
 #include <iostream>
 #include <map>
 #include <sstream>
-
-#include "gather_ptx.hpp"
 
 namespace {
 
@@ -29,18 +29,25 @@ struct Case {
 };
 
 constexpr Case CASES[] = {
-    {"lane bf16 512", LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 256, SAMPLES_NORMAL, 0.75},
-    {"lane bf16 8192", LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 4096, SAMPLES_NORMAL, 0.60},
-    {"lane bf16 512 slotted", LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_SLOTTED, 0, 256, SAMPLES_NORMAL, 0.75},
+    {"lane bf16 512", LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 256, SAMPLES_NORMAL,
+     0.75},
+    {"lane bf16 8192", LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 4096, SAMPLES_NORMAL,
+     0.60},
+    {"lane bf16 512 slotted", LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_SLOTTED, 0, 256,
+     SAMPLES_NORMAL, 0.75},
     {"lane bf16 128", LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 64, SAMPLES_NORMAL, 0},
     {"lane f16 512", LP_DTYPE_F16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 256, SAMPLES_NORMAL, 0},
     {"lane f32 512", LP_DTYPE_F32, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 128, SAMPLES_NORMAL, 0},
     {"lane f32 8192", LP_DTYPE_F32, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 2048, SAMPLES_NORMAL, 0},
     {"lane f64 8192", LP_DTYPE_F64, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 1024, SAMPLES_NORMAL, 0},
-    {"lane f8_e4m3 4096", LP_DTYPE_F8_E4M3, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 4096, SAMPLES_NORMAL, 0},
+    {"lane f8_e4m3 4096", LP_DTYPE_F8_E4M3, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 4096,
+     SAMPLES_NORMAL, 0},
     {"ibp4 f32 512", LP_DTYPE_F32, LP_CODEC_IBP, 4, LP_LAYOUT_PACKED, 4, 128, SAMPLES_NORMAL, 1.2},
-    {"ibp4 f32 8192", LP_DTYPE_F32, LP_CODEC_IBP, 4, LP_LAYOUT_PACKED, 4, 2048, SAMPLES_NORMAL, 1.2},
-    {"ibp8 bf16 8192", LP_DTYPE_BF16, LP_CODEC_IBP, 8, LP_LAYOUT_PACKED, 4, 4096, SAMPLES_NORMAL, 1.2},
+    {"ibp4 f32 8192", LP_DTYPE_F32, LP_CODEC_IBP, 4, LP_LAYOUT_PACKED, 4, 2048, SAMPLES_NORMAL,
+     1.2},
+    {"ibp8 bf16 8192", LP_DTYPE_BF16, LP_CODEC_IBP, 8, LP_LAYOUT_PACKED, 4, 4096, SAMPLES_NORMAL,
+     1.2},
+    {"raw bf16 32", LP_DTYPE_BF16, LP_CODEC_RAW, 0, LP_LAYOUT_PACKED, 0, 16, SAMPLES_RANDOM, 0},
     {"raw bf16 512", LP_DTYPE_BF16, LP_CODEC_RAW, 0, LP_LAYOUT_PACKED, 0, 256, SAMPLES_RANDOM, 0},
     {"raw bf16 8192", LP_DTYPE_BF16, LP_CODEC_RAW, 0, LP_LAYOUT_PACKED, 0, 4096, SAMPLES_RANDOM, 0},
 };
@@ -113,7 +120,8 @@ void read_ptxas(const char *path, Budget &budget, bool &missed)
 
             name = "ptxas " + line.substr(begin, end - begin) + " " +
                    line.substr(arch + 1, line.find('\'', arch + 1) - arch - 1);
-        } else if (sscanf(line.c_str(), " %u bytes stack frame, %u bytes spill stores, %u bytes spill loads",
+        } else if (sscanf(line.c_str(),
+                          " %u bytes stack frame, %u bytes spill stores, %u bytes spill loads",
                           &stack, &stores, &loads) == 3) {
             budget[name + ",spilled bytes"] = std::to_string(stores + loads);
             missed = missed || stores + loads != 0;
@@ -144,11 +152,12 @@ Budget load(const char *path, std::string &version)
 
 void print(const Budget &budget, const char *version)
 {
-    printf("# SPDX-License-Identifier: Apache-2.0\n"
-           "# What the gather kernels cost, exactly, in the PTX of one nvcc and by the word of its ptxas.\n"
-           "# Made by: test_gather_budget --print. Case, figure, value.\n"
-           "# nvcc %s\n",
-           version);
+    printf(
+        "# SPDX-License-Identifier: Apache-2.0\n"
+        "# What the gather kernels cost, exactly, in one nvcc's PTX and by the word of its ptxas.\n"
+        "# Made by: test_gather_budget --print. Case, figure, value.\n"
+        "# nvcc %s\n",
+        version);
     for (const auto &entry : budget)
         printf("%s,%s\n", entry.first.c_str(), entry.second.c_str());
 }

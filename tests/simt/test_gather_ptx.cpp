@@ -2,10 +2,10 @@
 /* The gather kernels' PTX, as nvcc emitted it, against the host decoder.
  *
  *     test_gather_ptx [FILE.ptx [PART PARTS]] */
+#include "gather_ptx.hpp"
+
 #include <cstdio>
 #include <cstdlib>
-
-#include "gather_ptx.hpp"
 
 int main(int argc, char **argv)
 try {

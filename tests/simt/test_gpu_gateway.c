@@ -4,21 +4,22 @@
  *
  *     LANEPACK_LIBCUDA=libcuda_standin.so test_gpu_gateway all
  *     test_gpu_gateway nodevice       there is no usable driver: LP_ENODEV and a sentence */
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "cuda/driver.h"
 #include "tests/simt/gpu_case.h"
 #include "tests/simt/standin.h"
 
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s does not hold (%s)\n", __FILE__, __LINE__, #condition, now); \
+            fprintf(stderr, "%s:%d: %s does not hold (%s)\n", __FILE__, __LINE__, #condition,      \
+                    now);                                                                          \
             exit(1);                                                                               \
         }                                                                                          \
     } while (0)
@@ -156,7 +157,8 @@ static int use_all(const struct gpu_case *c, bool read_only, struct lp_error *er
     u.got = lp_mem_zalloc(u.out_bytes);
     want = lp_mem_alloc(u.out_bytes);
     CHECK(u.got != NULL && want != NULL);
-    CHECK(lp_codec_view_gather(&c->packed.view, rows, 8, N_ROWS, want, u.out_bytes, NULL, NULL) == 0);
+    CHECK(lp_codec_view_gather(&c->packed.view, rows, 8, N_ROWS, want, u.out_bytes, NULL, NULL) ==
+          0);
     rc = use_begin(&u, read_only, err);
     if (rc == 0)
         rc = run_gather(&u, rows, NULL, err);
@@ -178,7 +180,7 @@ static bool is_typed(int code)
 static bool is_ending(const char *name)
 {
     static const char *const endings[] = {
-        "cuDevicePrimaryCtxRelease_v2", "cuCtxPopCurrent_v2", "cuModuleUnload", "cuMemFree_v2",
+        "cuDevicePrimaryCtxRelease_v2", "cuCtxPopCurrent_v2", "cuModuleUnload",    "cuMemFree_v2",
         "cuMemHostUnregister",          "cuStreamDestroy_v2", "cuEventDestroy_v2",
     };
 
@@ -298,7 +300,9 @@ static void test_sizes(const struct gpu_case *c)
     struct use u = {.c = c, .out_bytes = N_ROWS * g->row_bytes};
     struct lp_error err = LP_ERROR_INIT;
     int64_t rows[N_ROWS];
-    struct lp_gpu_gather_params gather = {.rows = rows, .index_bytes = 8, .n_rows = N_ROWS,
+    struct lp_gpu_gather_params gather = {.rows = rows,
+                                          .index_bytes = 8,
+                                          .n_rows = N_ROWS,
                                           .row_elements = g->row_elements,
                                           .table_rows = g->n_rows};
 
