@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every includer of struct lp_error must agree on, whichever header defined it. */
+/* What every includer must agree on, whichever of two headers defined it: struct lp_error, and the
+ * numbers of dtypes, codecs and layouts. */
 #ifndef LP_TESTS_ABI_FACTS_H
 #define LP_TESTS_ABI_FACTS_H
 
@@ -9,11 +10,19 @@ struct abi_facts {
     size_t error_bytes;
     size_t error_code_at;
     size_t error_text_at;
+    int numbers[24]; /* the ends of the enums among them, so that none has more than the other */
 };
 
 #define ABI_FACTS                                                                                  \
     {                                                                                              \
-        sizeof(struct lp_error), offsetof(struct lp_error, code), offsetof(struct lp_error, text)  \
+        sizeof(struct lp_error), offsetof(struct lp_error, code), offsetof(struct lp_error, text), \
+        {                                                                                          \
+            LP_DTYPE_F64, LP_DTYPE_F32, LP_DTYPE_F16, LP_DTYPE_BF16, LP_DTYPE_F8_E4M3,             \
+                LP_DTYPE_F8_E5M2, LP_DTYPE_I8, LP_DTYPE_U8, LP_DTYPE_I16, LP_DTYPE_U16,            \
+                LP_DTYPE_I32, LP_DTYPE_U32, LP_DTYPE_I64, LP_DTYPE_U64, LP_DTYPE_BOOL,             \
+                LP_DTYPE_END, LP_CODEC_AUTO, LP_CODEC_RAW, LP_CODEC_IBP, LP_CODEC_LANE,            \
+                LP_CODEC_END, LP_LAYOUT_PACKED, LP_LAYOUT_SLOTTED, LP_LAYOUT_END                   \
+        }                                                                                          \
     }
 
 #ifdef __cplusplus

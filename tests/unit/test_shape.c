@@ -99,3 +99,20 @@ Test(codec_shape, default_record_is_row_group_or_tile)
     cr_assert_eq(record_of(LP_DTYPE_F64, 2, (uint64_t[]){5, 0}), 1);
     cr_assert_eq(record_of(LP_DTYPE_F64, 2, (uint64_t[]){0, 5}), 1);
 }
+
+/* Every codec and layout has a name that leads back to it; nothing else has one. */
+Test(codec_shape, codecs_and_layouts_are_named)
+{
+    for (uint32_t codec = LP_CODEC_AUTO; codec < LP_CODEC_END; codec++) {
+        cr_assert_not_null(lp_codec_id_name(codec));
+        cr_assert_eq(lp_codec_id_by_name(lp_codec_id_name(codec)), (int)codec);
+    }
+    for (uint32_t layout = LP_LAYOUT_PACKED; layout < LP_LAYOUT_END; layout++) {
+        cr_assert_not_null(lp_codec_layout_name(layout));
+        cr_assert_eq(lp_codec_layout_by_name(lp_codec_layout_name(layout)), (int)layout);
+    }
+    cr_assert_null(lp_codec_id_name(LP_CODEC_END));
+    cr_assert_null(lp_codec_layout_name(LP_LAYOUT_END));
+    cr_assert_lt(lp_codec_id_by_name("zip"), 0);
+    cr_assert_lt(lp_codec_layout_by_name("heap"), 0);
+}
