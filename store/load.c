@@ -149,13 +149,19 @@ static int parse(struct lp_load_file *file, const char *path, const struct lp_lo
 {
     int rc;
 
-    if (options->dtype != 0) {
+    if (options->dtype != 0)
         file->kind = LP_LOAD_RAW;
+    else
+        LP_TRY(rc, kind_find(file, path, err));
+    switch (file->kind) {
+    case LP_LOAD_RAW:
         return lp_load_raw_parse(file, options, err);
+    case LP_LOAD_NPY:
+        return lp_load_npy_parse(file, err);
+    case LP_LOAD_SAFETENSORS:
+        return lp_load_safetensors_parse(file, err);
     }
-    LP_TRY(rc, kind_find(file, path, err));
-    return file->kind == LP_LOAD_NPY ? lp_load_npy_parse(file, err)
-                                     : lp_load_safetensors_parse(file, err);
+    return lp_error_set(err, LP_EINTERNAL, "a kind of file without a parser");
 }
 
 int lp_load_open(struct lp_load_file **ret_file, const char *path,
