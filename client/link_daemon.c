@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "client/call.h"
 #include "client/link.h"
+#include "proto/method.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -435,6 +436,7 @@ static int link_call(void *user, const char *method, const char *params_json, ch
 {
     json_t *params =
         json_loads(params_json != NULL ? params_json : "{}", JSON_REJECT_DUPLICATES, NULL);
+    const struct lp_method *known;
     json_t *result = NULL;
     size_t bytes;
     char *text;
@@ -444,8 +446,8 @@ static int link_call(void *user, const char *method, const char *params_json, ch
         json_decref(params);
         return lp_error_set(err, LP_EINVAL, "%s: the parameters are no JSON object", method);
     }
-    if (strcmp(method, "hello") == 0 || strcmp(method, "arena.open") == 0 ||
-        strcmp(method, "pool.attach") == 0) {
+    known = lp_proto_method_find(method, NULL); /* a newer daemon may know more */
+    if (known != NULL && (known->flags & (LP_METHOD_FIRST | LP_METHOD_FDS)) != 0) {
         json_decref(params);
         return lp_error_set(err, LP_ENOTSUP, "%s belongs to the library's own connection", method);
     }
