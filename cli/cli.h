@@ -25,6 +25,8 @@ enum lp_cli_option {
     LP_CLI_OPTIONS
 };
 
+#define LP_CLI_TIMEOUT_MAX 86400u /* seconds */
+
 /* A command line taken apart. All text borrows from argv. */
 struct lp_cli_args {
     const char *verb;
@@ -62,6 +64,9 @@ int lp_cli_print_json_take(json_t *value);
 /* Flush standard output: LP_CLI_DONE, or LP_CLI_FAILED with a message (disk full, closed pipe). */
 int lp_cli_finish_output(void);
 
+/* Text as a JSON string; what is no UTF-8, as file names may be, as "(not UTF-8)". Returns new. */
+json_t *lp_cli_json_text(const char *text);
+
 /* "1.5 MiB", in units of 1024. text has LP_CLI_BYTES_TEXT bytes; returned. */
 #define LP_CLI_BYTES_TEXT 24
 const char *lp_cli_bytes(uint64_t bytes, char *text);
@@ -74,7 +79,8 @@ double lp_cli_saving(uint64_t logical_bytes, uint64_t stored_bytes);
 bool lp_cli_number(const struct lp_cli_args *args, enum lp_cli_option option, uint64_t max,
                    uint64_t *number);
 
-/* Connect as --socket, --namespace and --timeout say. */
+/* Connect as --socket, --namespace and --timeout say; the last was checked with the command line.
+ */
 int lp_cli_connect(const struct lp_cli_args *args, lp_client **ret_client, struct lp_error *err);
 
 #endif

@@ -55,8 +55,8 @@ static void print_help(void)
 
 static void print_verb_help(const struct verb_row *verb)
 {
-    (void)printf("usage: lanepack %s [options] %s\n\n%s\n\nOptions:\n", verb->name, verb->arguments,
-                 verb->help);
+    (void)printf("usage: lanepack %s [options]%s%s\n\n%s\n\nOptions:\n", verb->name,
+                 verb->arguments[0] != '\0' ? " " : "", verb->arguments, verb->help);
     for (int i = 0; i < LP_CLI_OPTIONS; i++) {
         const struct option_row *row = &option_rows[i];
         char left[64];
@@ -113,6 +113,7 @@ static int parse(const struct verb_row *verb, int argc, char **argv, struct lp_c
 {
     struct option longs[LP_CLI_OPTIONS + 1];
     char letters[2 + 2 * LP_CLI_OPTIONS];
+    uint64_t seconds;
     int found;
 
     make_tables(verb, longs, letters);
@@ -133,7 +134,8 @@ static int parse(const struct verb_row *verb, int argc, char **argv, struct lp_c
     if (args->n_items < verb->least || (verb->most >= 0 && args->n_items > verb->most))
         return lp_cli_usage(args, "%s takes: %s", verb->name,
                             verb->arguments[0] != '\0' ? verb->arguments : "no arguments");
-    return LP_CLI_DONE;
+    return lp_cli_number(args, LP_CLI_TIMEOUT, LP_CLI_TIMEOUT_MAX, &seconds) ? LP_CLI_DONE
+                                                                             : LP_CLI_USAGE;
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int exit_code(int code)
@@ -26,12 +25,9 @@ int lp_cli_fail(const struct lp_cli_args *args, int code, const struct lp_error 
         (void)fprintf(stderr, "lanepack %s: %s (%s)\n", args->verb, err->text, lp_error_name(code));
         return status;
     }
-    json_t *error = json_pack("{s:{s:i, s:s, s:s%}}", "error", "code", code, "name",
-                              lp_error_name(code), "message", err->text, strlen(err->text));
+    json_t *error = json_pack("{s:{s:i, s:s, s:o}}", "error", "code", code, "name",
+                              lp_error_name(code), "message", lp_cli_json_text(err->text));
 
-    if (error == NULL) /* a file name that is no UTF-8 can't stand in JSON */
-        error = json_pack("{s:{s:i, s:s, s:s}}", "error", "code", code, "name", lp_error_name(code),
-                          "message", "(not UTF-8)");
     (void)json_dumpf(error, stderr, JSON_COMPACT);
     (void)fputc('\n', stderr);
     json_decref(error);
@@ -48,6 +44,13 @@ int lp_cli_usage(const struct lp_cli_args *args, const char *fmt, ...)
     va_end(list);
     (void)fprintf(stderr, "; see lanepack --help\n");
     return LP_CLI_USAGE;
+}
+
+json_t *lp_cli_json_text(const char *text)
+{
+    json_t *json = json_string(text);
+
+    return json != NULL ? json : json_string("(not UTF-8)");
 }
 
 int lp_cli_finish_output(void)
@@ -115,8 +118,7 @@ int lp_cli_connect(const struct lp_cli_args *args, lp_client **ret_client, struc
     uint64_t seconds = 0;
 
     lp_options_init(&options, sizeof(options));
-    if (!lp_cli_number(args, LP_CLI_TIMEOUT, 86400, &seconds))
-        exit(LP_CLI_USAGE);
+    (void)lp_cli_number(args, LP_CLI_TIMEOUT, LP_CLI_TIMEOUT_MAX, &seconds);
     options.path = args->value[LP_CLI_SOCKET];
     options.name_space = args->value[LP_CLI_NAMESPACE];
     options.app = "lanepack";

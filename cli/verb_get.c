@@ -42,6 +42,18 @@ static int widen_rows(const void *src, uint32_t dtype, uint64_t n, uint64_t *row
     return 0;
 }
 
+/* Before anything is written; and the library would count from the start of a piece. */
+static int check_rows(const struct get *get, struct lp_error *err)
+{
+    for (uint64_t i = 0; i < get->n_rows; i++)
+        if (get->rows[i] >= get->info.n_rows)
+            return lp_error_set(err, LP_ERANGE,
+                                "row number %lld at position %llu, the tensor has %llu rows",
+                                (long long)get->rows[i], (unsigned long long)i,
+                                (unsigned long long)get->info.n_rows);
+    return 0;
+}
+
 static int read_rows(struct get *get, const char *path, struct lp_error *err)
 {
     const struct lp_geometry *geometry;
@@ -66,6 +78,8 @@ static int read_rows(struct get *get, const char *path, struct lp_error *err)
     rc = lp_load_read(file, 0, 0, geometry->n_elements, raw, err);
     if (rc == 0)
         rc = widen_rows(raw, geometry->dtype, geometry->n_elements, get->rows, err);
+    if (rc == 0)
+        rc = check_rows(get, err);
     if (rc < 0)
         rc = lp_error_wrap(err, rc, "%s", path);
 done:
@@ -160,9 +174,10 @@ static int tell(const struct get *get, const struct lp_geometry *geometry)
     char bytes[LP_CLI_BYTES_TEXT], shape[LP_CLI_SHAPE_TEXT];
 
     if (lp_cli_has(get->args, LP_CLI_JSON))
-        return lp_cli_print_json_take(json_pack(
-            "{s:s, s:s, s:s, s:o, s:s?}", "name", get->args->items[0], "output", path, "dtype",
-            lp_dtype_name(geometry->dtype), "shape", lp_cli_shape_json(geometry), "note", note));
+        return lp_cli_print_json_take(
+            json_pack("{s:s, s:o, s:s, s:o, s:s?}", "name", get->args->items[0], "output",
+                      lp_cli_json_text(path), "dtype", lp_dtype_name(geometry->dtype), "shape",
+                      lp_cli_shape_json(geometry), "note", note));
     (void)printf("%s: %s %s, %s\n", path, lp_dtype_name(geometry->dtype),
                  lp_cli_shape(geometry, shape), lp_cli_bytes(geometry->logical_bytes, bytes));
     if (note != NULL)

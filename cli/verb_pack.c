@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define NAME_ROOM (LP_FORMAT_NAME_MAX + 5) /* of a tensor's name and ".npy" */
+
 static bool shows_progress(const struct lp_cli_args *args)
 {
     return !lp_cli_has(args, LP_CLI_JSON) && !lp_cli_has(args, LP_CLI_QUIET);
@@ -78,6 +80,13 @@ static int pack_file(struct pack *pack, const char *path, struct lp_error *err)
     return rc;
 }
 
+static bool is_lpk_name(const char *path)
+{
+    const size_t n = strlen(path);
+
+    return n > 4 && strcmp(path + n - 4, ".lpk") == 0;
+}
+
 int lp_cli_verb_pack(const struct lp_cli_args *args)
 {
     const char *target = args->items[args->n_items - 1];
@@ -85,6 +94,8 @@ int lp_cli_verb_pack(const struct lp_cli_args *args)
     struct lp_error err = LP_ERROR_INIT;
     int rc = lp_cli_read_source(args, &pack.source);
 
+    if (!is_lpk_name(target)) /* a source whose target was forgotten would be written over */
+        return lp_cli_usage(args, "the last argument is the target, FILE.lpk, not %s", target);
     if (rc != LP_CLI_DONE || (rc = lp_cli_read_plan(args, &pack.plan)) != LP_CLI_DONE)
         return rc;
     if (lp_cli_has(args, LP_CLI_JSON))
@@ -105,7 +116,7 @@ int lp_cli_verb_pack(const struct lp_cli_args *args)
     }
     if (pack.results != NULL)
         return lp_cli_print_json_take(
-            json_pack("{s:s, s:o}", "output", target, "tensors", pack.results));
+            json_pack("{s:o, s:o}", "output", lp_cli_json_text(target), "tensors", pack.results));
     return lp_cli_finish_output();
 }
 
@@ -128,9 +139,9 @@ static int unpack_tensor(const struct lp_cli_args *args, struct lp_lpk_file *fil
     note = lp_save_npy_note(info.geometry.dtype);
     if (rc == 0 && results != NULL)
         (void)json_array_append_new(
-            results, json_pack("{s:s, s:s, s:s, s:o, s:s?}", "name", info.name, "output", path,
-                               "dtype", lp_dtype_name(info.geometry.dtype), "shape",
-                               lp_cli_shape_json(&info.geometry), "note", note));
+            results, json_pack("{s:s, s:o, s:s, s:o, s:s?}", "name", info.name, "output",
+                               lp_cli_json_text(path), "dtype", lp_dtype_name(info.geometry.dtype),
+                               "shape", lp_cli_shape_json(&info.geometry), "note", note));
     else if (rc == 0)
         (void)printf("%s: %s%s%s\n", path, info.name, note != NULL ? "; note: " : "",
                      note != NULL ? note : "");
@@ -138,12 +149,42 @@ static int unpack_tensor(const struct lp_cli_args *args, struct lp_lpk_file *fil
     return rc;
 }
 
-/* Several tensors go to a folder, each under its name; a '/' in a name would leave it. */
+/* A name as a file's: a '/' would leave the folder. */
+static void file_name(const char *tensor, char *name, size_t room)
+{
+    (void)snprintf(name, room, "%s.npy", tensor);
+    for (char *at = strchr(name, '/'); at != NULL; at = strchr(at, '/'))
+        *at = '_';
+}
+
+static bool same_file(const char *one, const char *other)
+{
+    while (*one != '\0' && (*one == '/' ? '_' : *one) == (*other == '/' ? '_' : *other)) {
+        one++;
+        other++;
+    }
+    return *one == '\0' && *other == '\0';
+}
+
+/* Tensors whose names are told apart by '/' and '_' alone would write over each other. */
+static int check_file_names(const struct lp_lpk_file *file, struct lp_error *err)
+{
+    for (uint32_t i = 0; i < lp_lpk_count(file); i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (same_file(lp_lpk_name(file, i), lp_lpk_name(file, k)))
+                return lp_error_set(err, LP_EEXIST,
+                                    "%.80s and %.80s would be one file: take them apart (--name)",
+                                    lp_lpk_name(file, k), lp_lpk_name(file, i));
+    return 0;
+}
+
+/* Several tensors go to a folder, each under its name. */
 static int unpack_all(const struct lp_cli_args *args, struct lp_lpk_file *file, const char *folder,
                       json_t *results, struct lp_error *err)
 {
-    int rc = 0;
+    int rc;
 
+    LP_TRY(rc, check_file_names(file, err));
     if (mkdir(folder, 0777) != 0) {
         struct stat status;
 
@@ -153,13 +194,11 @@ static int unpack_all(const struct lp_cli_args *args, struct lp_lpk_file *file, 
                                 folder, lp_lpk_count(file));
     }
     for (uint32_t i = 0; rc == 0 && i < lp_lpk_count(file); i++) {
-        char name[LP_FORMAT_NAME_MAX + 1], path[PATH_MAX];
+        char name[NAME_ROOM], path[PATH_MAX];
 
-        (void)snprintf(name, sizeof(name), "%s", lp_lpk_name(file, i));
-        for (char *at = strchr(name, '/'); at != NULL; at = strchr(at, '/'))
-            *at = '_';
-        if ((size_t)snprintf(path, sizeof(path), "%s/%s.npy", folder, name) >= sizeof(path))
-            return lp_error_set(err, LP_EINVAL, "%s: the path of %s is too long", folder, name);
+        file_name(lp_lpk_name(file, i), name, sizeof(name));
+        if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
+            return lp_error_set(err, LP_EINVAL, "the path of %.100s is too long", name);
         rc = unpack_tensor(args, file, i, path, results, err);
     }
     return rc;
@@ -224,8 +263,11 @@ static int verify_tensor(const struct lp_cli_args *args, struct lp_lpk_file *fil
                  : lp_load_find(source, info.name);
         lp_progress_init(&progress, info.name, info.geometry.logical_bytes, shows_progress(args));
         rc = at >= 0 ? lp_lpk_tensor_compare(tensor, source, (uint32_t)at, &progress, err)
-                     : lp_error_set(err, LP_ENOENT, "%s: not in the source", info.name);
+                     : lp_error_set(err, LP_EFINGERPRINT, "%s: not in the source", info.name);
         lp_progress_fini(&progress);
+        if (rc < 0)
+            rc = lp_error_wrap(err, rc, "%.80s against %.80s", args->items[0],
+                               args->value[LP_CLI_AGAINST]);
     }
     lp_lpk_tensor_close(tensor);
     return rc;

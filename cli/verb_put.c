@@ -129,8 +129,11 @@ static int put_tensor(struct put *put, struct lp_load_file *file, uint32_t i, co
         return rc;
     }
     LP_TRY(rc, lp_writer_seal_take(writer, &info, err));
-    if (info.dtype == 0) /* --if-absent, and it exists */
+    if (info.dtype == 0) { /* --if-absent, and it exists */
+        if (put->results == NULL)
+            (void)printf("%s: exists, left as it is\n", name);
         return 0;
+    }
     report = lp_cli_report_of_info(name, &info);
     report.bound_saving = put->bound_saving;
     if (put->results != NULL) {

@@ -25,12 +25,17 @@ const char *lp_names_label(const char *name, char label[LP_NAMES_LABEL_BYTES])
 
     if (name == NULL)
         name = "";
-    if (strlen(name) < LP_NAMES_LABEL_BYTES)
-        return memcpy(label, name, strlen(name) + 1);
-    while (n != 0 && ((unsigned char)name[n] & 0xc0u) == 0x80u) /* not into a character */
-        n--;
-    memcpy(label, name, n);
-    memcpy(label + n, "...", 4);
+    if (strlen(name) < LP_NAMES_LABEL_BYTES) {
+        memcpy(label, name, strlen(name) + 1);
+    } else {
+        while (n != 0 && ((unsigned char)name[n] & 0xc0u) == 0x80u) /* not into a character */
+            n--;
+        memcpy(label, name, n);
+        memcpy(label + n, "...", 4);
+    }
+    for (char *at = label; *at != '\0'; at++)
+        if ((unsigned char)*at < 0x20u || *at == 0x7f)
+            *at = '?';
     return label;
 }
 

@@ -10,7 +10,7 @@
 void lp_names_copy_struct(void *dst, const void *src, size_t src_bytes);
 
 /* A name as errors show it: itself, or its start and "..." where it is longer, so that room is left
- * for the cause. NULL is "". label is filled in and returned. */
+ * for the cause; control characters are "?". NULL is "". label is filled in and returned. */
 #define LP_NAMES_LABEL_BYTES 96
 const char *lp_names_label(const char *name, char label[LP_NAMES_LABEL_BYTES]);
 
