@@ -9,23 +9,8 @@
 #include <assert.h>
 
 static const lp_handler handlers[LP_METHODS] = {
-    [LP_METHOD_HELLO] = lp_daemon_method_hello,
-    [LP_METHOD_POOL_ATTACH] = lp_daemon_method_pool_attach,
-    [LP_METHOD_ARENA_OPEN] = lp_daemon_method_arena_open,
-    [LP_METHOD_ARENA_CLOSE] = lp_daemon_method_arena_close,
-    [LP_METHOD_OBJECT_CREATE] = lp_daemon_method_object_create,
-    [LP_METHOD_OBJECT_SEAL] = lp_daemon_method_object_seal,
-    [LP_METHOD_OBJECT_ABORT] = lp_daemon_method_object_abort,
-    [LP_METHOD_OBJECT_OPEN] = lp_daemon_method_object_open,
-    [LP_METHOD_OBJECT_RELEASE] = lp_daemon_method_object_release,
-    [LP_METHOD_OBJECT_EXISTS] = lp_daemon_method_object_exists,
-    [LP_METHOD_OBJECT_LIST] = lp_daemon_method_object_list,
-    [LP_METHOD_OBJECT_INFO] = lp_daemon_method_object_info,
-    [LP_METHOD_OBJECT_DELETE] = lp_daemon_method_object_delete,
-    [LP_METHOD_DAEMON_STATUS] = lp_daemon_method_daemon_status,
-    [LP_METHOD_DAEMON_STATS] = lp_daemon_method_daemon_stats,
-    [LP_METHOD_DAEMON_SHUTDOWN] = lp_daemon_method_daemon_shutdown,
-    [LP_METHOD_CONFIG_GET] = lp_daemon_method_config_get,
+#define LP_METHOD(id, name, since, flags, params, result, help) lp_daemon_method_##id,
+#include "proto/methods.def"
 };
 
 /* Is this the time for the method, and may the peer call it? */

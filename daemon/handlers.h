@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handlers of all methods, one per row of proto/methods.def.
+/* The handlers of all methods, one per row of proto/methods.def: lp_daemon_method_<id>(), in
+ * method_<family>.c.
  *
  * A handler finds its parameters checked by type, and checks what they mean. It sets *ret_result
  * (returns new; NULL: no memory) and returns 0; or an LP_E* code with its sentence in err; or
@@ -11,42 +12,9 @@
 
 typedef int (*lp_handler)(struct lp_request *request, json_t **ret_result, struct lp_error *err);
 
-int lp_daemon_method_hello(struct lp_request *request, json_t **ret_result, struct lp_error *err);
-
-int lp_daemon_method_pool_attach(struct lp_request *request, json_t **ret_result,
-                                 struct lp_error *err);
-int lp_daemon_method_arena_open(struct lp_request *request, json_t **ret_result,
-                                struct lp_error *err);
-int lp_daemon_method_arena_close(struct lp_request *request, json_t **ret_result,
-                                 struct lp_error *err);
-
-int lp_daemon_method_object_create(struct lp_request *request, json_t **ret_result,
-                                   struct lp_error *err);
-int lp_daemon_method_object_seal(struct lp_request *request, json_t **ret_result,
-                                 struct lp_error *err);
-int lp_daemon_method_object_abort(struct lp_request *request, json_t **ret_result,
-                                  struct lp_error *err);
-int lp_daemon_method_object_open(struct lp_request *request, json_t **ret_result,
-                                 struct lp_error *err);
-int lp_daemon_method_object_release(struct lp_request *request, json_t **ret_result,
-                                    struct lp_error *err);
-int lp_daemon_method_object_exists(struct lp_request *request, json_t **ret_result,
-                                   struct lp_error *err);
-int lp_daemon_method_object_list(struct lp_request *request, json_t **ret_result,
-                                 struct lp_error *err);
-int lp_daemon_method_object_info(struct lp_request *request, json_t **ret_result,
-                                 struct lp_error *err);
-int lp_daemon_method_object_delete(struct lp_request *request, json_t **ret_result,
-                                   struct lp_error *err);
-
-int lp_daemon_method_daemon_status(struct lp_request *request, json_t **ret_result,
-                                   struct lp_error *err);
-int lp_daemon_method_daemon_stats(struct lp_request *request, json_t **ret_result,
-                                  struct lp_error *err);
-int lp_daemon_method_daemon_shutdown(struct lp_request *request, json_t **ret_result,
-                                     struct lp_error *err);
-
-int lp_daemon_method_config_get(struct lp_request *request, json_t **ret_result,
-                                struct lp_error *err);
+#define LP_METHOD(id, name, since, flags, params, result, help)                                    \
+    int lp_daemon_method_##id(struct lp_request *request, json_t **ret_result,                     \
+                              struct lp_error *err);
+#include "proto/methods.def"
 
 #endif
