@@ -93,6 +93,15 @@ static bool topic_passes(enum lp_log_level level, const char *topic)
     return passes;
 }
 
+/* A line can hold words of clients: these must not make lines of their own, nor move the cursor of
+ * who reads them. */
+static void mask_controls(char *line)
+{
+    for (char *at = line; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = '?';
+}
+
 void lp_log_write(enum lp_log_level level, const char *topic, const char *fmt, ...)
 {
     char line[LOG_LINE_BYTES];
@@ -103,6 +112,8 @@ void lp_log_write(enum lp_log_level level, const char *topic, const char *fmt, .
     va_start(args, fmt);
     const int length = vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
-    if (length >= 0)
-        current_sink(level, topic, line, current_user);
+    if (length < 0)
+        return;
+    mask_controls(line);
+    current_sink(level, topic, line, current_user);
 }

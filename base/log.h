@@ -33,7 +33,8 @@ bool lp_log_level_parse(const char *name, enum lp_log_level *ret_level);
 /* True when a line of this level would be written: for lines that are costly to make. */
 bool lp_log_enabled(enum lp_log_level level);
 
-/* Format and hand to the sink; through the macros below. Lines are cut at 1 KiB. */
+/* Format and hand to the sink; through the macros below. Lines are cut at 1 KiB, and control
+ * characters in them become '?'. */
 void lp_log_write(enum lp_log_level level, const char *topic, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -36,6 +36,17 @@ Test(base_log, sink_gets_the_line)
     cr_assert_str_eq(seen.line, "3 of 4 locked");
 }
 
+/* Words of a client make no lines of their own. */
+Test(base_log, control_characters_are_masked)
+{
+    struct seen seen = {0};
+
+    lp_log_set_sink(remember, &seen);
+    LP_LOG_WARN("conn", "client %s closed", "a\nerror pool: lost\x1b[2J\x7f\r\t\xc3\xa9");
+    cr_assert_eq(seen.lines, 1);
+    cr_assert_str_eq(seen.line, "client a?error pool: lost?[2J???\xc3\xa9 closed");
+}
+
 /* Lines above the level are dropped. */
 Test(base_log, level_drops_lines)
 {
