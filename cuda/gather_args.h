@@ -50,7 +50,7 @@ struct lp_gather_ibp_part {
     uint32_t move[5];     /* bits that go up by 1, 2, 4, 8, 16 when gaps are opened */
 };
 
-/* A table, and all of it: what lp_gpu_table_describe() makes of a struct lp_table. */
+/* A table, and all of it: what lp_gpu_plan_table() makes of a struct lp_gpu_table_params. */
 struct lp_gather_table {
     uint64_t index_dev;    /* the index section; 0 for codec raw */
     uint64_t segments_dev; /* n_segments device addresses of 8 bytes */

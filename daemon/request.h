@@ -3,7 +3,7 @@
  *
  * Most are answered before the handler returns. One that waits is kept by lp_daemon_request_wait()
  * and ends in one of three ways, each exactly once: the handler's work calls
- * lp_daemon_request_finish(), its deadline passes, or its connection ends. In the last two its
+ * lp_daemon_request_finish_take(), its deadline passes, or its connection ends. In the last two its
  * abandon function is called first, so that the work lets go of it. */
 #ifndef LP_DAEMON_REQUEST_H
 #define LP_DAEMON_REQUEST_H
