@@ -4,370 +4,17 @@
  * A connection that is found lost is made anew once, and the request asked again where asking twice
  * does no harm. What belonged to the lost connection (arenas, objects in the making, leases) is
  * LP_ESTALE from then on. */
+#include "client/link_daemon.h"
+
 #include "base/alloc.h"
 #include "base/atomic.h"
+#include "base/bytes.h"
 #include "base/clock.h"
-#include "client/call.h"
-#include "client/link.h"
 #include "proto/method.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define SOCKET_SYSTEM "/run/lanepack/control.sock"
-#define SOCKET_USER "lanepack/control.sock"
-#define APP_BYTES_MAX 128u /* of hello's client */
-#define ITEMS_A_REQUEST 256u
-#define LINE_BYTES_MIN (64 << 10) /* of what a daemon may set as the longest line */
-#define LINE_BYTES_MAX (64 << 20)
 #define LINE_BYTES_AROUND 4096u /* of a request, besides its list */
-
-struct link_daemon {
-    struct lp_call call;
-    char *path, *name_space, *app; /* owned */
-    uint64_t connection;           /* counts hellos */
-    uint64_t cut_up_to;            /* atomic: connections up to this one count as cut */
-    uint64_t epoch;
-    uint32_t protocol;
-    char server[60];
-};
-
-/* --- the connection -------------------------------------------------------------------------- */
-
-/* The last n ids of one kind, as the method that takes them back wants them. */
-static json_t *orphan_params(enum lp_call_orphan kind, const struct lp_call_orphans *orphans,
-                             size_t n)
-{
-    const uint64_t *ids = orphans->ids + orphans->n - n;
-    json_t *list;
-
-    if (kind == LP_CALL_ARENAS)
-        return json_pack("{s:I}", "arena", (json_int_t)ids[0]);
-    list = json_array();
-    for (size_t i = 0; i < n; i++)
-        (void)json_array_append_new(list, json_integer((json_int_t)ids[i]));
-    return json_pack("{s:o}", kind == LP_CALL_LEASES ? "leases" : "oids", list);
-}
-
-/* Give back what answers brought that came after their deadline; what can't be asked now waits. */
-static void release_orphans(struct link_daemon *link, uint64_t deadline_ns)
-{
-    static const struct {
-        const char *method;
-        size_t at_once;
-    } ways[LP_CALL_ORPHANS] = {[LP_CALL_LEASES] = {"object.release", ITEMS_A_REQUEST},
-                               [LP_CALL_ARENAS] = {"arena.close", 1},
-                               [LP_CALL_OIDS] = {"object.abort", ITEMS_A_REQUEST}};
-
-    for (int kind = 0; kind < LP_CALL_ORPHANS; kind++) {
-        struct lp_call_orphans *orphans = &link->call.orphans[kind];
-
-        while (orphans->n != 0) {
-            const size_t n = LP_MIN(orphans->n, ways[kind].at_once);
-            json_t *params = orphan_params((enum lp_call_orphan)kind, orphans, n);
-            json_t *result = NULL;
-            bool sent = false;
-
-            if (params != NULL)
-                (void)lp_call_ask(&link->call, ways[kind].method, params, &result, NULL, 0, &sent,
-                                  deadline_ns, NULL);
-            json_decref(result);
-            json_decref(params);
-            if (!sent || link->call.sock < 0)
-                return;
-            orphans->n -= n;
-        }
-    }
-}
-
-static int read_hello(struct link_daemon *link, const json_t *result, struct lp_error *err)
-{
-    const char *epoch = NULL, *server = NULL;
-    json_int_t protocol = -1, line_max = 0;
-
-    if (json_unpack((json_t *)(uintptr_t)result, "{s:s, s:s, s:I, s:{s:I}}", "epoch", &epoch,
-                    "server", &server, "proto", &protocol, "limits", "message_bytes",
-                    &line_max) != 0 ||
-        !lp_proto_hex_read(epoch, &link->epoch) || line_max < LINE_BYTES_MIN ||
-        line_max > LINE_BYTES_MAX)
-        return lp_error_set(err, LP_EPROTO,
-                            "hello: the answer lacks a good epoch, server, proto or message_bytes");
-    if (protocol < (json_int_t)LP_PROTO_VERSION_MIN || protocol > (json_int_t)LP_PROTO_VERSION_MAX)
-        return lp_error_set(err, LP_EVERSION, "hello: protocol %lld, this library speaks %u to %u",
-                            (long long)protocol, LP_PROTO_VERSION_MIN, LP_PROTO_VERSION_MAX);
-    link->protocol = (uint32_t)protocol;
-    link->call.line_max = (size_t)line_max;
-    strncpy(link->server, server, sizeof(link->server) - 1);
-    return 0;
-}
-
-static int say_hello(struct link_daemon *link, uint64_t deadline_ns, struct lp_error *err)
-{
-    json_t *params =
-        json_pack("{s:[i,i], s:s, s:s}", "proto", (int)LP_PROTO_VERSION_MIN,
-                  (int)LP_PROTO_VERSION_MAX, "client", link->app, "namespace", link->name_space);
-    json_t *result = NULL;
-    bool sent;
-    int rc;
-
-    if (params == NULL)
-        return lp_error_set(err, LP_EINVAL, "namespace and app must be UTF-8");
-    rc = lp_call_ask(&link->call, "hello", params, &result, NULL, 0, &sent, deadline_ns, err);
-    json_decref(params);
-    if (rc == 0)
-        rc = read_hello(link, result, err);
-    json_decref(result);
-    return rc;
-}
-
-/* *untouched on failure, but for the socket, which is closed. */
-static int open_connection(struct link_daemon *link, uint64_t deadline_ns, struct lp_error *err)
-{
-    int rc;
-
-    LP_TRY(rc, lp_call_open(&link->call, link->path, deadline_ns, err));
-    rc = say_hello(link, deadline_ns, err);
-    if (rc < 0) {
-        lp_call_close(&link->call);
-        return rc;
-    }
-    link->connection++;
-    return 0;
-}
-
-/* The socket is closed: note what that means for what was mapped, and forget the connection. */
-static void note_loss(struct link_daemon *link)
-{
-    if (!lp_call_peer_ended(&link->call))
-        lp_atomic_store_release_u64(&link->cut_up_to, link->connection);
-    lp_call_close(&link->call);
-}
-
-/* What may be asked again on a new connection. */
-enum again { AGAIN_NEVER, AGAIN_YES };
-
-/* One request. params steals. With AGAIN_NEVER connection must be the current one. */
-static int ask(struct link_daemon *link, enum again again, uint64_t connection, const char *method,
-               json_t *params, json_t **ret_result, struct lp_fdset *ret_fds, size_t n_fds,
-               uint64_t deadline_ns, struct lp_error *err)
-{
-    bool sent = false;
-    int rc = LP_ECONN;
-
-    if (params == NULL)
-        return lp_error_set(err, LP_EINVAL, "%s: a name is not UTF-8, or memory is short", method);
-    if (again == AGAIN_NEVER && (link->call.sock < 0 || connection != link->connection)) {
-        json_decref(params);
-        return lp_error_set(err, LP_ESTALE,
-                            "%s: the connection that this began on is lost: begin again", method);
-    }
-    if (link->call.sock >= 0) {
-        release_orphans(link, deadline_ns);
-        if (link->call.sock >= 0)
-            rc = lp_call_ask(&link->call, method, params, ret_result, ret_fds, n_fds, &sent,
-                             deadline_ns, err);
-        if (link->call.sock < 0)
-            note_loss(link);
-    }
-    if (rc == LP_ECONN && again == AGAIN_YES) {
-        rc = open_connection(link, deadline_ns, err);
-        if (rc == 0)
-            rc = lp_call_ask(&link->call, method, params, ret_result, ret_fds, n_fds, &sent,
-                             deadline_ns, err);
-        if (rc != 0 && link->call.sock < 0 && link->call.peer_pidfd >= 0)
-            note_loss(link);
-    }
-    json_decref(params);
-    return rc;
-}
-
-static bool link_is_cut(void *user, uint64_t connection)
-{
-    return connection <= lp_atomic_load_acquire_u64(&((struct link_daemon *)user)->cut_up_to);
-}
-
-static uint64_t link_connection(void *user)
-{
-    const struct link_daemon *link = user;
-
-    return link->call.sock >= 0 ? link->connection : 0;
-}
-
-static void free_link(struct link_daemon *link)
-{
-    lp_mem_free(link->path);
-    lp_mem_free(link->name_space);
-    lp_mem_free(link->app);
-    lp_mem_free(link);
-}
-
-static void link_close(void *user, bool inherited)
-{
-    struct link_daemon *link = user;
-
-    (void)inherited; /* closing our copy of the descriptor says nothing to the daemon while the
-                        parent has its own */
-    lp_call_close(&link->call);
-    free_link(link);
-}
-
-/* The path that was asked for, else the environment, else a user's daemon if there is one, else the
- * system's. */
-static char *choose_path(const char *asked)
-{
-    const char *environment = getenv("LANEPACK_SOCKET");
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    char user[512];
-
-    if (asked != NULL)
-        return lp_mem_strdup(asked);
-    if (environment != NULL && environment[0] != '\0')
-        return lp_mem_strdup(environment);
-    if (runtime != NULL &&
-        (size_t)snprintf(user, sizeof(user), "%s/%s", runtime, SOCKET_USER) < sizeof(user) &&
-        access(user, F_OK) == 0)
-        return lp_mem_strdup(user);
-    return lp_mem_strdup(SOCKET_SYSTEM);
-}
-
-/* Cut text behind its first n bytes, or before a character that would be cut. */
-static void trim_utf8(char *text, size_t n)
-{
-    if (strlen(text) <= n)
-        return;
-    while (n != 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-        n--;
-    text[n] = '\0';
-}
-
-int lp_link_daemon_open(const struct lp_connect_options *options, uint64_t deadline_ns,
-                        void **ret_link, struct lp_error *err)
-{
-    struct link_daemon *link = lp_mem_zalloc(sizeof(*link));
-    char app[APP_BYTES_MAX + 4];
-    int rc;
-
-    if (link == NULL)
-        return lp_error_set(err, LP_ENOMEM, "no memory for a connection");
-    (void)snprintf(app, sizeof(app), "%s/liblanepack " LP_VERSION,
-                   options->app != NULL ? options->app : program_invocation_short_name);
-    trim_utf8(app, APP_BYTES_MAX);
-    link->path = choose_path(options->path);
-    link->name_space = lp_mem_strdup(options->name_space != NULL ? options->name_space : "default");
-    link->app = lp_mem_strdup(app);
-    if (link->path == NULL || link->name_space == NULL || link->app == NULL)
-        rc = lp_error_set(err, LP_ENOMEM, "no memory for a connection");
-    else
-        rc = open_connection(link, deadline_ns, err);
-    if (rc < 0) {
-        free_link(link);
-        return rc;
-    }
-    *ret_link = link;
-    return 0;
-}
-
-/* --- reading results ------------------------------------------------------------------------- */
-
-static bool read_u64(const json_t *object, const char *key, uint64_t *ret)
-{
-    const json_t *value = json_object_get(object, key);
-
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return false;
-    *ret = (uint64_t)json_integer_value(value);
-    return true;
-}
-
-static bool read_dims(const json_t *shape, struct lp_tensor_info *info)
-{
-    const json_t *dim;
-    size_t i;
-
-    if (!json_is_array(shape) || json_array_size(shape) > LP_FORMAT_DIMS_MAX)
-        return false;
-    info->ndim = (uint32_t)json_array_size(shape);
-    json_array_foreach(shape, i, dim)
-    {
-        if (!json_is_integer(dim) || json_integer_value(dim) < 0)
-            return false;
-        info->dims[i] = json_integer_value(dim);
-    }
-    return true;
-}
-
-/* An `info` of the protocol. *ret_name borrows from json. */
-static bool read_info(const struct link_daemon *link, const json_t *json,
-                      struct lp_tensor_info *ret_info, const char **ret_name)
-{
-    struct lp_tensor_info info = {.struct_size = sizeof(info), .epoch = link->epoch};
-    const char *dtype = json_string_value(json_object_get(json, "dtype"));
-    const char *codec = json_string_value(json_object_get(json, "codec"));
-    const char *layout = json_string_value(json_object_get(json, "layout"));
-    const char *fingerprint = json_string_value(json_object_get(json, "fingerprint"));
-    const char *name = json_string_value(json_object_get(json, "name"));
-    struct lp_geometry geometry;
-    uint64_t dims[LP_FORMAT_DIMS_MAX] = {0};
-
-    if (dtype == NULL || codec == NULL || layout == NULL || fingerprint == NULL || name == NULL ||
-        !read_dims(json_object_get(json, "shape"), &info) ||
-        !read_u64(json, "version", &info.version) ||
-        !read_u64(json, "stored_bytes", &info.stored_bytes) ||
-        !read_u64(json, "wire_bytes", &info.wire_bytes) ||
-        !read_u64(json, "record_bytes", &info.record_bytes) ||
-        !read_u64(json, "records", &info.n_records) ||
-        !read_u64(json, "raw_records", &info.raw_records) ||
-        !lp_proto_hex_read(fingerprint, &info.fingerprint) || lp_codec_id_by_name(codec) <= 0 ||
-        lp_codec_layout_by_name(layout) <= 0)
-        return false;
-    info.dtype = lp_codec_dtype_by_name(dtype);
-    info.codec = (uint32_t)lp_codec_id_by_name(codec);
-    info.layout = (uint32_t)lp_codec_layout_by_name(layout);
-    for (uint32_t i = 0; i < info.ndim; i++)
-        dims[i] = (uint64_t)info.dims[i];
-    if (lp_codec_geometry_init(&geometry, info.dtype, info.ndim, dims, NULL) < 0)
-        return false;
-    info.n_rows = geometry.n_rows;
-    info.row_bytes = geometry.row_bytes;
-    info.logical_bytes = geometry.logical_bytes;
-    *ret_info = info;
-    *ret_name = name;
-    return true;
-}
-
-static int protocol_error(const char *method, struct lp_error *err)
-{
-    return lp_error_set(err, LP_EPROTO, "%s: the daemon's answer is not that of docs/PROTOCOL.md",
-                        method);
-}
-
-/* The error of one item: its code, or 0 when the item is none. */
-static int item_error(const json_t *item, struct lp_error *err)
-{
-    struct lp_error error = LP_ERROR_INIT;
-
-    if (!lp_proto_error_read(json_object_get(item, "error"), &error))
-        return 0;
-    return lp_error_set(err, error.code <= -1 && error.code >= -99 ? error.code : LP_EPROTO, "%s",
-                        error.text);
-}
-
-/* The only item of a one-item request; its error is the call's. */
-static int only_item(const char *method, const json_t *result, const json_t **ret_item,
-                     struct lp_error *err)
-{
-    const json_t *items = json_object_get(result, "items");
-    int rc;
-
-    if (json_array_size(items) != 1)
-        return protocol_error(method, err);
-    *ret_item = json_array_get(items, 0);
-    rc = item_error(*ret_item, err);
-    return rc;
-}
 
 static json_t *name_list(const char *const *names, size_t n)
 {
@@ -383,12 +30,12 @@ static json_t *name_list(const char *const *names, size_t n)
 }
 
 /* How many of n names go into one request: a name may need two bytes for one. */
-static size_t names_a_request(const struct link_daemon *link, const char *const *names, size_t n)
+static size_t names_a_request(const struct lp_link_daemon *link, const char *const *names, size_t n)
 {
     size_t room = link->call.line_max - LINE_BYTES_AROUND;
     size_t i = 0;
 
-    while (i < n && i < ITEMS_A_REQUEST && 2 * strlen(names[i]) + 3 <= room) {
+    while (i < n && i < LP_LINK_ITEMS_A_REQUEST && 2 * strlen(names[i]) + 3 <= room) {
         room -= 2 * strlen(names[i]) + 3;
         i++;
     }
@@ -406,20 +53,33 @@ static json_int_t left_ms(uint64_t deadline_ns)
 
 /* --- the table's functions ------------------------------------------------------------------- */
 
+static bool link_is_cut(void *user, uint64_t connection)
+{
+    return connection <= lp_atomic_load_acquire_u64(&((struct lp_link_daemon *)user)->cut_up_to);
+}
+
+static uint64_t link_connection(void *user)
+{
+    const struct lp_link_daemon *link = user;
+
+    return link->call.sock >= 0 ? link->connection : 0;
+}
+
 static int link_get_info(void *user, struct lp_client_info *ret_info, uint64_t deadline_ns,
                          struct lp_error *err)
 {
-    struct link_daemon *link = user;
+    struct lp_link_daemon *link = user;
     struct lp_client_info info = {.struct_size = sizeof(info), .n_pools = 1, .capability = "none"};
     const json_t *pool;
     json_t *result = NULL;
     int rc;
 
-    LP_TRY(rc, ask(link, AGAIN_YES, 0, "daemon.status", json_object(), &result, NULL, 0,
-                   deadline_ns, err));
+    LP_TRY(rc, lp_link_ask(link, LP_LINK_ASK_AGAIN, 0, "daemon.status", json_object(), &result,
+                           NULL, 0, deadline_ns, err));
     pool = json_object_get(result, "pool");
-    if (!read_u64(pool, "bytes", &info.pool_bytes) || !read_u64(pool, "chunk", &info.chunk_bytes))
-        rc = protocol_error("daemon.status", err);
+    if (!lp_link_read_u64(pool, "bytes", &info.pool_bytes) ||
+        !lp_link_read_u64(pool, "chunk", &info.chunk_bytes))
+        rc = lp_link_protocol_error("daemon.status", err);
     info.ready = json_is_true(json_object_get(result, "ready"));
     json_decref(result);
     if (rc < 0)
@@ -451,7 +111,8 @@ static int link_call(void *user, const char *method, const char *params_json, ch
         json_decref(params);
         return lp_error_set(err, LP_ENOTSUP, "%s belongs to the library's own connection", method);
     }
-    LP_TRY(rc, ask(user, AGAIN_YES, 0, method, params, &result, NULL, 0, deadline_ns, err));
+    LP_TRY(rc, lp_link_ask(user, LP_LINK_ASK_AGAIN, 0, method, params, &result, NULL, 0,
+                           deadline_ns, err));
     bytes = json_dumpb(result, NULL, 0, JSON_COMPACT);
     text = lp_mem_alloc(bytes + 1);
     if (text != NULL) {
@@ -466,7 +127,7 @@ static int link_call(void *user, const char *method, const char *params_json, ch
 static int link_arena_open(void *user, struct lp_link_arena *ret_arena, uint64_t deadline_ns,
                            struct lp_error *err)
 {
-    struct link_daemon *link = user;
+    struct lp_link_daemon *link = user;
     json_t *params = json_pack("{s:I}", "deadline_ms", left_ms(deadline_ns) * 9 / 10);
     uint64_t arena = 0, chunk = 0, bytes = 0;
     struct lp_fdset fds = {.count = 0};
@@ -474,13 +135,14 @@ static int link_arena_open(void *user, struct lp_link_arena *ret_arena, uint64_t
     bool good;
     int rc;
 
-    LP_TRY(rc, ask(link, AGAIN_YES, 0, "arena.open", params, &result, &fds, 1, deadline_ns, err));
-    good = read_u64(result, "arena", &arena) && read_u64(result, "chunk", &chunk) &&
-           read_u64(result, "bytes", &bytes) && arena <= UINT32_MAX && chunk <= UINT32_MAX;
+    LP_TRY(rc, lp_link_ask(link, LP_LINK_ASK_AGAIN, 0, "arena.open", params, &result, &fds, 1,
+                           deadline_ns, err));
+    good = lp_link_read_u64(result, "arena", &arena) && lp_link_read_u64(result, "chunk", &chunk) &&
+           lp_link_read_u64(result, "bytes", &bytes) && arena <= UINT32_MAX && chunk <= UINT32_MAX;
     json_decref(result);
     if (!good) {
         lp_fdset_close(&fds);
-        return protocol_error("arena.open", err);
+        return lp_link_protocol_error("arena.open", err);
     }
     *ret_arena = (struct lp_link_arena){(uint32_t)arena, (uint32_t)chunk, bytes, link->connection,
                                         fds.fd[0]};
@@ -489,7 +151,7 @@ static int link_arena_open(void *user, struct lp_link_arena *ret_arena, uint64_t
 
 /* A request whose answer holds nothing of use; on another connection there is nothing left to hand
  * back. */
-static int hand_back(struct link_daemon *link, uint64_t connection, const char *method,
+static int hand_back(struct lp_link_daemon *link, uint64_t connection, const char *method,
                      json_t *params, uint64_t deadline_ns, struct lp_error *err)
 {
     json_t *result = NULL;
@@ -499,7 +161,8 @@ static int hand_back(struct link_daemon *link, uint64_t connection, const char *
         json_decref(params);
         return 0;
     }
-    rc = ask(link, AGAIN_NEVER, connection, method, params, &result, NULL, 0, deadline_ns, err);
+    rc = lp_link_ask(link, LP_LINK_ASK_ONCE, connection, method, params, &result, NULL, 0,
+                     deadline_ns, err);
     json_decref(result);
     return rc;
 }
@@ -554,13 +217,13 @@ static int link_create(void *user, uint64_t connection, const struct lp_link_cre
     uint64_t oid = 0;
     int rc;
 
-    LP_TRY(rc, ask(user, AGAIN_NEVER, connection, "object.create",
-                   json_pack("{s:[o]}", "items", create_item(create)), &result, NULL, 0,
-                   deadline_ns, err));
-    rc = only_item("object.create", result, &item, err);
+    LP_TRY(rc, lp_link_ask(user, LP_LINK_ASK_ONCE, connection, "object.create",
+                           json_pack("{s:[o]}", "items", create_item(create)), &result, NULL, 0,
+                           deadline_ns, err));
+    rc = lp_link_only_item("object.create", result, &item, err);
     if (rc == 0 && !json_is_true(json_object_get(item, "exists")) &&
-        (!read_u64(item, "oid", &oid) || oid == 0))
-        rc = protocol_error("object.create", err);
+        (!lp_link_read_u64(item, "oid", &oid) || oid == 0))
+        rc = lp_link_protocol_error("object.create", err);
     json_decref(result);
     if (rc == 0)
         *ret_oid = oid;
@@ -590,11 +253,11 @@ static int link_seal(void *user, uint64_t connection, uint64_t oid,
     const char *name;
     int rc;
 
-    LP_TRY(rc, ask(user, AGAIN_NEVER, connection, "object.seal", params, &result, NULL, 0,
-                   deadline_ns, err));
-    rc = only_item("object.seal", result, &item, err);
-    if (rc == 0 && !read_info(user, item, ret_info, &name))
-        rc = protocol_error("object.seal", err);
+    LP_TRY(rc, lp_link_ask(user, LP_LINK_ASK_ONCE, connection, "object.seal", params, &result, NULL,
+                           0, deadline_ns, err));
+    rc = lp_link_only_item("object.seal", result, &item, err);
+    if (rc == 0 && !lp_link_read_info(user, item, ret_info, &name))
+        rc = lp_link_protocol_error("object.seal", err);
     json_decref(result);
     return rc;
 }
@@ -625,18 +288,19 @@ static int read_extents(const json_t *list, struct lp_link_object *object, struc
     return 0;
 }
 
-static void read_object(struct link_daemon *link, const json_t *item, struct lp_link_object *object)
+static void read_object(struct lp_link_daemon *link, const json_t *item,
+                        struct lp_link_object *object)
 {
     const char *name;
 
-    object->code = item_error(item, &object->error);
+    object->code = lp_link_item_error(item, &object->error);
     if (object->code < 0)
         return;
     object->connection = link->connection;
     object->epoch = link->epoch;
-    if (!read_u64(item, "lease", &object->lease) ||
-        !read_info(link, json_object_get(item, "info"), &object->info, &name))
-        object->code = protocol_error("object.open", &object->error);
+    if (!lp_link_read_u64(item, "lease", &object->lease) ||
+        !lp_link_read_info(link, json_object_get(item, "info"), &object->info, &name))
+        object->code = lp_link_protocol_error("object.open", &object->error);
     else
         object->code = read_extents(json_object_get(item, "extents"), object, &object->error);
 }
@@ -646,7 +310,7 @@ static void read_object(struct link_daemon *link, const json_t *item, struct lp_
 static int link_open(void *user, const char *const *names, size_t n,
                      struct lp_link_object *ret_objects, uint64_t deadline_ns, struct lp_error *err)
 {
-    struct link_daemon *link = user;
+    struct lp_link_daemon *link = user;
     size_t done = 0;
     int rc;
 
@@ -656,13 +320,13 @@ static int link_open(void *user, const char *const *names, size_t n,
         const json_t *items;
         size_t got = 0;
 
-        LP_TRY(rc, ask(link, AGAIN_YES, 0, "object.open",
-                       json_pack("{s:o}", "names", name_list(names + done, asked)), &result, NULL,
-                       0, deadline_ns, err));
+        LP_TRY(rc, lp_link_ask(link, LP_LINK_ASK_AGAIN, 0, "object.open",
+                               json_pack("{s:o}", "names", name_list(names + done, asked)), &result,
+                               NULL, 0, deadline_ns, err));
         items = json_object_get(result, "items");
         if (json_array_size(items) != asked) {
             json_decref(result);
-            return protocol_error("object.open", err);
+            return lp_link_protocol_error("object.open", err);
         }
         while (got < asked) {
             struct lp_link_object *object = &ret_objects[done + got];
@@ -689,12 +353,12 @@ static int link_exists(void *user, const char *const *names, size_t n, uint8_t *
         json_t *result = NULL;
         const json_t *hits;
 
-        LP_TRY(rc, ask(user, AGAIN_YES, 0, "object.exists",
-                       json_pack("{s:o}", "names", name_list(names + done, asked)), &result, NULL,
-                       0, deadline_ns, err));
+        LP_TRY(rc, lp_link_ask(user, LP_LINK_ASK_AGAIN, 0, "object.exists",
+                               json_pack("{s:o}", "names", name_list(names + done, asked)), &result,
+                               NULL, 0, deadline_ns, err));
         hits = json_object_get(result, "hits");
         if (json_array_size(hits) != asked)
-            rc = protocol_error("object.exists", err);
+            rc = lp_link_protocol_error("object.exists", err);
         for (size_t i = 0; rc == 0 && i < asked; i++)
             ret_hits[done + i] = json_is_true(json_array_get(hits, i));
         json_decref(result);
@@ -716,13 +380,13 @@ static int link_remove(void *user, const char *const *names, size_t n, uint64_t 
         json_t *result = NULL;
         uint64_t deleted = 0;
 
-        LP_TRY(rc, ask(user, AGAIN_YES, 0, "object.delete",
-                       json_pack("{s:o}", "names", name_list(names + done, asked)), &result, NULL,
-                       0, deadline_ns, err));
-        if (!read_u64(result, "deleted", &deleted))
-            rc = protocol_error("object.delete", err);
+        LP_TRY(rc, lp_link_ask(user, LP_LINK_ASK_AGAIN, 0, "object.delete",
+                               json_pack("{s:o}", "names", name_list(names + done, asked)), &result,
+                               NULL, 0, deadline_ns, err));
+        if (!lp_link_read_u64(result, "deleted", &deleted))
+            rc = lp_link_protocol_error("object.delete", err);
         else if (json_array_size(json_object_get(result, "errors")) != 0)
-            rc = item_error(json_array_get(json_object_get(result, "errors"), 0), err);
+            rc = lp_link_item_error(json_array_get(json_object_get(result, "errors"), 0), err);
         json_decref(result);
         if (rc < 0)
             return rc;
@@ -744,21 +408,22 @@ static int link_list(void *user, const char *prefix, struct lp_link_page *page,
     size_t i;
     int rc;
 
-    LP_TRY(rc, ask(user, AGAIN_YES, 0, "object.list", params, &result, NULL, 0, deadline_ns, err));
+    LP_TRY(rc, lp_link_ask(user, LP_LINK_ASK_AGAIN, 0, "object.list", params, &result, NULL, 0,
+                           deadline_ns, err));
     items = json_object_get(result, "items");
     cursor = json_string_value(json_object_get(result, "cursor"));
     page->n = 0;
     if (!json_is_array(items) || json_array_size(items) > LP_LINK_PAGE_MAX || cursor == NULL ||
         strlen(cursor) >= sizeof(page->cursor))
-        rc = protocol_error("object.list", err);
+        rc = lp_link_protocol_error("object.list", err);
     if (rc == 0) {
         memcpy(page->cursor, cursor, strlen(cursor) + 1);
         json_array_foreach(items, i, item)
         {
             const char *name;
 
-            if (!read_info(user, item, &page->infos[i], &name)) {
-                rc = protocol_error("object.list", err);
+            if (!lp_link_read_info(user, item, &page->infos[i], &name)) {
+                rc = lp_link_protocol_error("object.list", err);
                 break;
             }
             page->names[i] = lp_mem_strdup(name);
@@ -778,7 +443,7 @@ static int link_list(void *user, const char *prefix, struct lp_link_page *page,
 static int link_chunks(void *user, const uint32_t *chunks, size_t n, int *ret_fds,
                        uint64_t *ret_bytes, uint64_t deadline_ns, struct lp_error *err)
 {
-    struct link_daemon *link = user;
+    struct lp_link_daemon *link = user;
     json_t *list = json_array();
     struct lp_fdset fds = {.count = 0};
     json_t *result = NULL;
@@ -787,18 +452,19 @@ static int link_chunks(void *user, const uint32_t *chunks, size_t n, int *ret_fd
 
     for (size_t i = 0; i < n; i++)
         (void)json_array_append_new(list, json_integer((json_int_t)chunks[i]));
-    LP_TRY(rc, ask(link, AGAIN_NEVER, link->connection, "pool.attach",
-                   json_pack("{s:i, s:o}", "pool", 0, "chunks", list), &result, &fds, n,
-                   deadline_ns, err));
+    LP_TRY(rc, lp_link_ask(link, LP_LINK_ASK_ONCE, link->connection, "pool.attach",
+                           json_pack("{s:i, s:o}", "pool", 0, "chunks", list), &result, &fds, n,
+                           deadline_ns, err));
     items = json_object_get(result, "chunks");
     if (json_array_size(items) != n)
-        rc = protocol_error("pool.attach", err);
+        rc = lp_link_protocol_error("pool.attach", err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         uint64_t chunk = 0;
 
-        if (!read_u64(json_array_get(items, i), "chunk", &chunk) ||
-            !read_u64(json_array_get(items, i), "bytes", &ret_bytes[i]) || chunk != chunks[i])
-            rc = protocol_error("pool.attach", err);
+        if (!lp_link_read_u64(json_array_get(items, i), "chunk", &chunk) ||
+            !lp_link_read_u64(json_array_get(items, i), "bytes", &ret_bytes[i]) ||
+            chunk != chunks[i])
+            rc = lp_link_protocol_error("pool.attach", err);
     }
     json_decref(result);
     if (rc < 0)
@@ -824,5 +490,5 @@ const struct lp_link_ops lp_link_daemon_ops = {
     .remove = link_remove,
     .list = link_list,
     .chunks = link_chunks,
-    .close = link_close,
+    .close = lp_link_daemon_close,
 };

@@ -93,9 +93,10 @@ int lp_workers_new(uint32_t n_threads, struct lp_workers **ret_workers, struct l
             lp_sys_thread_create(&workers->threads[workers->n_threads], worker_main, workers);
 
         if (rc != 0) {
+            (void)lp_error_set_errno(err, LP_ELIMIT, rc, "worker thread %u of %u",
+                                     workers->n_threads + 1, n_threads);
             lp_workers_free(workers, false);
-            return lp_error_set_errno(err, LP_ELIMIT, rc, "worker thread %u of %u",
-                                      workers->n_threads + 1, n_threads);
+            return LP_ELIMIT;
         }
         workers->n_threads++;
     }
