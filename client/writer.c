@@ -3,191 +3,13 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "client/names.h"
 #include "codec/lpk.h"
-#include "codec/view.h"
 
 #include <string.h>
 
 #define VERIFY_RUN_BYTES (4u << 20) /* of rows that are hashed as one */
-#define SEAL_NS_PER_BYTE                                                                           \
-    10u /* a seal copies and checks: allow it 100 MB/s on top of the timeout                       \
-         */
-#define EXTENT_START LP_SHM_CHUNK_HEADER_BYTES
-
-/* --- packing into arenas --------------------------------------------------------------------- */
-
-/* Bytes of extents that fit an arena. */
-static uint64_t arena_room(const struct lp_arena_map *arena)
-{
-    return lp_shm_chunk_room(arena->arena.bytes) / LP_SHM_EXTENT_ALIGN * LP_SHM_EXTENT_ALIGN;
-}
-
-static int add_arena(struct lp_packing *packing, struct lp_error *err)
-{
-    struct lp_writer *writer = packing->writer;
-    struct lp_session *session = writer->session;
-    const uint64_t deadline_ns = lp_session_deadline(session, writer->timeout_ns);
-    struct lp_arena_map **arenas;
-    struct lp_arena_map *arena = NULL;
-    int rc;
-
-    arenas =
-        lp_mem_realloc_array(packing->arenas, packing->n_arenas + 1, sizeof(struct lp_arena_map *));
-    if (arenas == NULL)
-        return lp_error_set(err, LP_ENOMEM, "no memory for arena %u", packing->n_arenas + 1);
-    packing->arenas = arenas;
-    LP_TRY(rc, lp_session_lock(session, deadline_ns, err));
-    rc = lp_session_take_arena(session, &arena, deadline_ns, err);
-    lp_session_unlock(session);
-    if (rc < 0)
-        return rc;
-    arenas[packing->n_arenas++] = arena;
-    if (writer->connection != 0 && writer->connection != arena->arena.connection)
-        return lp_error_set(err, LP_ESTALE,
-                            "the daemon was restarted while this tensor was written: begin again");
-    writer->connection = arena->arena.connection;
-    return 0;
-}
-
-/* The packer's sink: records are made where they stay until the seal. */
-static int sink_reserve(void *user, uint64_t data_offset, uint32_t bytes, uint8_t **ret_dst,
-                        struct lp_error *err)
-{
-    struct lp_packing *packing = user;
-    const uint64_t segment = data_offset / packing->table.segment_bytes;
-    const uint64_t offset = data_offset % packing->table.segment_bytes;
-    int rc;
-
-    while (packing->n_arenas <= segment)
-        LP_TRY(rc, add_arena(packing, err));
-    if (offset + bytes > arena_room(packing->arenas[segment]))
-        return lp_error_set(err, LP_EINTERNAL, "segment %llu is longer than its arena",
-                            (unsigned long long)segment);
-    *ret_dst = packing->arenas[segment]->bytes + EXTENT_START + offset;
-    return 0;
-}
-
-static int sink_commit(void *user, uint64_t data_offset, const uint8_t *dst, uint32_t bytes,
-                       struct lp_error *err)
-{
-    (void)user;
-    (void)data_offset;
-    (void)dst;
-    (void)bytes;
-    (void)err;
-    return 0;
-}
-
-/* For what is handed back when a writer ends: after a deadline was missed, nobody waits again. */
-static uint64_t end_deadline(const struct lp_writer *writer)
-{
-    return writer->failed == LP_ETIMEDOUT ? 0 : lp_session_deadline(writer->session, 0);
-}
-
-static void put_back(struct lp_packing *packing)
-{
-    struct lp_session *session = packing->writer->session;
-    const uint64_t deadline_ns = end_deadline(packing->writer);
-
-    (void)pthread_mutex_lock(&session->lock);
-    for (uint32_t i = 0; i < packing->n_arenas; i++)
-        if (packing->arenas[i] != NULL)
-            lp_session_put_arena_take(session, packing->arenas[i], deadline_ns);
-    (void)pthread_mutex_unlock(&session->lock);
-}
-
-static void packing_end(struct lp_packing *packing)
-{
-    if (packing->packing) {
-        lp_codec_packer_fini(&packing->packer);
-        lp_codec_table_fini(&packing->table);
-        packing->packing = false;
-    }
-    if (lp_session_check(packing->writer->session, NULL) == 0)
-        put_back(packing);
-    else
-        for (uint32_t i = 0; i < packing->n_arenas; i++)
-            lp_session_drop_arena_take(packing->arenas[i]);
-    lp_mem_free(packing->arenas);
-    lp_mem_free(packing->head);
-    packing->arenas = NULL;
-    packing->head = NULL;
-    packing->n_arenas = 0;
-}
-
-/* Plan from a sample and be ready for elements. On failure packing_end() is still due. */
-static int packing_begin(struct lp_packing *packing, const void *sample, uint64_t sample_elements,
-                         struct lp_error *err)
-{
-    const struct lp_packer_sink sink = {packing, sink_reserve, sink_commit};
-    struct lp_writer *writer = packing->writer;
-    struct lp_table *table = &packing->table;
-    int rc;
-
-    /* The first arena tells how long a segment may be. */
-    LP_TRY(rc, add_arena(packing, err));
-    writer->params.segment_bytes = arena_room(packing->arenas[0]);
-    LP_TRY(rc, lp_codec_plan(table, &writer->geometry, &writer->params, sample, sample_elements,
-                             NULL, err));
-    packing->head = lp_mem_zalloc(table->head_bytes);
-    rc = packing->head == NULL
-             ? lp_error_set(err, LP_ENOMEM, "no memory for a head of %llu bytes",
-                            (unsigned long long)table->head_bytes)
-             : lp_codec_packer_init(&packing->packer, table, packing->head + table->index_offset,
-                                    packing->head + table->checks_offset, &sink, err);
-    if (rc < 0)
-        lp_codec_table_fini(table);
-    else
-        packing->packing = true;
-    return rc;
-}
-
-/* What has been packed, ready to read back. segments: room for table.n_segments. */
-static struct lp_view packing_view(const struct lp_packing *packing, const uint8_t **segments)
-{
-    const struct lp_table *table = &packing->table;
-
-    for (uint32_t i = 0; i < table->n_segments; i++)
-        segments[i] = packing->arenas[i]->bytes + EXTENT_START;
-    return (struct lp_view){table, packing->head + table->index_offset,
-                            packing->head + table->checks_offset, segments};
-}
-
-/* No record shrank: pack the same elements once more as raw, reading them back from the first
- * packing. */
-static int repack_raw(struct lp_writer *writer, struct lp_error *err)
-{
-    struct lp_packing packed = writer->packing;
-    const struct lp_table *table = &packed.table;
-    const uint8_t **segments = lp_mem_alloc_array(table->n_segments, sizeof(const uint8_t *));
-    uint8_t *record = lp_mem_alloc(table->record_bytes);
-    struct lp_view view;
-    int rc = 0;
-
-    writer->packing = (struct lp_packing){.writer = writer};
-    writer->params.codec = LP_CODEC_RAW;
-    if (segments == NULL || record == NULL)
-        rc = lp_error_set(err, LP_ENOMEM, "no memory to pack again as raw");
-    if (rc == 0) {
-        view = packing_view(&packed, segments);
-        rc = lp_codec_view_record(&view, 0, record, err);
-    }
-    if (rc == 0)
-        rc = packing_begin(&writer->packing, record, table->record_elements, err);
-    for (uint64_t r = 0; rc == 0 && r < table->n_records; r++) {
-        rc = lp_codec_view_record(&view, r, record, err);
-        if (rc == 0)
-            rc = lp_codec_packer_append(&writer->packing.packer, record,
-                                        lp_codec_table_record_elements(table, r), err);
-    }
-    if (rc == 0)
-        rc = lp_codec_packer_finish(&writer->packing.packer, err);
-    packing_end(&packed);
-    lp_mem_free(record);
-    lp_mem_free((void *)(uintptr_t)segments);
-    return rc < 0 ? rc : 0;
-}
+/* A seal copies and checks: allow it 100 MB/s on top of the timeout. */
+#define SEAL_NS_PER_BYTE 10u
 
 /* --- LP_PUT_VERIFY --------------------------------------------------------------------------- */
 
@@ -231,7 +53,7 @@ static int verify_runs(struct lp_writer *writer, struct lp_error *err)
     if (segments == NULL || back == NULL)
         rc = lp_error_set(err, LP_ENOMEM, "no memory to verify this put");
     else
-        view = packing_view(&writer->packing, segments);
+        view = lp_packing_view(&writer->packing, segments);
     for (uint64_t i = 0; rc == 0 && i < writer->n_runs; i++) {
         const struct lp_writer_run *run = &writer->runs[i];
 
@@ -253,7 +75,7 @@ static void free_writer(struct lp_writer *writer)
 {
     if (writer == NULL)
         return;
-    packing_end(&writer->packing);
+    lp_packing_end(&writer->packing);
     lp_mem_free(writer->runs);
     lp_mem_free(writer->held);
     lp_mem_free(writer->name);
@@ -262,8 +84,8 @@ static void free_writer(struct lp_writer *writer)
     lp_mem_free(writer);
 }
 
-static int read_shape(struct lp_geometry *ret_geometry, const struct lp_shape *shape,
-                      struct lp_error *err)
+int lp_writer_read_shape(struct lp_geometry *ret_geometry, const struct lp_shape *shape,
+                         struct lp_error *err)
 {
     uint64_t dims[LP_FORMAT_DIMS_MAX] = {0};
 
@@ -384,16 +206,16 @@ int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *s
     rc = writer->name != NULL ? 0 : lp_error_set(err, LP_ENOMEM, "no memory for a name");
     LP_TRY_GOTO(rc, rc, fail);
     LP_TRY_GOTO(rc, read_options(writer, options, err), fail);
-    LP_TRY_GOTO(rc, read_shape(&writer->geometry, shape, err), fail);
+    LP_TRY_GOTO(rc, lp_writer_read_shape(&writer->geometry, shape, err), fail);
     LP_TRY_GOTO(rc, lp_codec_plan_record(&writer->geometry, &writer->params, &record_elements, err),
                 fail);
     LP_TRY_GOTO(rc, check_name(writer, err), fail);
     if (writer->absent_only)
         goto done;
     if (options != NULL && options->sample != NULL) {
-        LP_TRY_GOTO(rc,
-                    packing_begin(&writer->packing, options->sample, options->sample_elements, err),
-                    fail);
+        LP_TRY_GOTO(
+            rc, lp_packing_begin(&writer->packing, options->sample, options->sample_elements, err),
+            fail);
         goto done;
     }
     /* Whole records are held back, as many as a plan looks at. */
@@ -416,7 +238,7 @@ static int release_held(struct lp_writer *writer, struct lp_error *err)
 {
     int rc;
 
-    LP_TRY(rc, packing_begin(&writer->packing, writer->held, writer->held_elements, err));
+    LP_TRY(rc, lp_packing_begin(&writer->packing, writer->held, writer->held_elements, err));
     LP_TRY(rc, lp_codec_packer_append(&writer->packing.packer, writer->held, writer->held_elements,
                                       err));
     lp_mem_free(writer->held);
@@ -500,53 +322,6 @@ int lp_writer_append(lp_writer *writer, const void *rows, uint64_t n_rows, struc
 
 /* --- sealing --------------------------------------------------------------------------------- */
 
-/* Head behind the last segment, or in an arena of its own. */
-static int place_head(struct lp_packing *packing, struct lp_link_part *ret_part,
-                      struct lp_error *err)
-{
-    const struct lp_table *table = &packing->table;
-    const uint32_t last_segment = table->n_segments == 0 ? 0 : table->n_segments - 1;
-    uint64_t offset =
-        table->n_segments == 0 ? 0 : lp_codec_table_segment_bytes(table, last_segment);
-    struct lp_arena_map *arena = packing->arenas[last_segment];
-    int rc;
-
-    offset = lp_round_up_u64(offset + LP_CODEC_SLACK_BYTES, LP_SHM_EXTENT_ALIGN);
-    if (offset > arena_room(arena) || table->head_bytes > arena_room(arena) - offset) {
-        if (packing->n_arenas == table->n_segments)
-            LP_TRY(rc, add_arena(packing, err));
-        arena = packing->arenas[packing->n_arenas - 1];
-        offset = 0;
-        if (table->head_bytes > arena_room(arena))
-            return lp_error_set(
-                err, LP_ENOSPC,
-                "the head needs %llu bytes, a chunk has room for %llu: use larger records "
-                "or chunks",
-                (unsigned long long)table->head_bytes, (unsigned long long)arena_room(arena));
-    }
-    lp_codec_table_emit(table, packing->head);
-    memcpy(arena->bytes + EXTENT_START + offset, packing->head, table->head_bytes);
-    *ret_part =
-        (struct lp_link_part){arena->arena.arena, EXTENT_START + offset, table->head_bytes, false};
-    return 0;
-}
-
-/* Parts of the object; all segments but the last fill their arenas, which are offered for adoption.
- */
-static int list_parts(struct lp_packing *packing, bool adopt, struct lp_link_part *parts,
-                      struct lp_error *err)
-{
-    const struct lp_table *table = &packing->table;
-    int rc;
-
-    LP_TRY(rc, place_head(packing, &parts[0], err));
-    for (uint32_t i = 0; i < table->n_segments; i++)
-        parts[i + 1] = (struct lp_link_part){packing->arenas[i]->arena.arena, EXTENT_START,
-                                             lp_codec_table_segment_bytes(table, i),
-                                             adopt && i + 1 < table->n_segments};
-    return 0;
-}
-
 static int request_seal(struct lp_writer *writer, const struct lp_link_part *parts,
                         struct lp_tensor_info *ret_info, struct lp_error *err)
 {
@@ -588,7 +363,7 @@ static int seal_packed(struct lp_writer *writer, struct lp_tensor_info *ret_info
 
     if (parts == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for %u parts", n_segments + 1);
-    LP_TRY_GOTO(rc, list_parts(packing, true, parts, err), done);
+    LP_TRY_GOTO(rc, lp_packing_list_parts(packing, true, parts, err), done);
     unmap_adopted(packing, parts);
     rc = request_seal(writer, parts, ret_info, err);
     if (rc == LP_EBUSY && n_segments > 1) {
@@ -626,7 +401,7 @@ static int seal(struct lp_writer *writer, struct lp_tensor_info *ret_info, struc
         LP_TRY(rc, release_held(writer, err)); /* a tensor without elements */
     LP_TRY(rc, lp_codec_packer_finish(&writer->packing.packer, err));
     if (rc == LP_PACKER_ALL_RAW)
-        LP_TRY(rc, repack_raw(writer, err));
+        LP_TRY(rc, lp_packing_repack_raw(writer, err));
     if ((writer->flags & LP_PUT_VERIFY) != 0)
         LP_TRY(rc, verify_runs(writer, err));
     return seal_packed(writer, ret_info, err);
@@ -666,76 +441,8 @@ void lp_writer_abort_take(lp_writer *writer)
     if (writer->oid != 0 && lp_session_check(session, NULL) == 0) {
         (void)pthread_mutex_lock(&session->lock);
         (void)session->ops->abort(session->link, writer->connection, writer->oid,
-                                  end_deadline(writer), NULL);
+                                  lp_packing_end_deadline(writer), NULL);
         (void)pthread_mutex_unlock(&session->lock);
     }
     free_writer(writer);
-}
-
-/* --- put ------------------------------------------------------------------------------------- */
-
-/* Records spread evenly over a tensor too large for a plan to see whole. */
-static int spread_sample(const struct lp_geometry *geometry, const struct lp_put_options *options,
-                         const uint8_t *data, void **ret_sample, uint64_t *ret_elements,
-                         struct lp_error *err)
-{
-    const struct lp_plan_params params = {.record_rows = options->record_rows,
-                                          .record_elements = options->record_elements};
-    uint32_t record_elements;
-    uint64_t record_bytes, n_all, n;
-    uint8_t *sample;
-    int rc;
-
-    LP_TRY(rc, lp_codec_plan_record(geometry, &params, &record_elements, err));
-    record_bytes = (uint64_t)record_elements * geometry->elem_bytes;
-    n_all = geometry->n_elements / record_elements;
-    n = LP_PLAN_SAMPLE_BYTES / record_bytes;
-    sample = lp_mem_alloc_array(n, record_bytes);
-    if (sample == NULL)
-        return lp_error_set(err, LP_ENOMEM, "no memory for a sample");
-    for (uint64_t i = 0; i < n; i++) {
-        const uint64_t record = n_all / n * i + n_all % n * i / n;
-
-        memcpy(sample + i * record_bytes, data + record * record_bytes, record_bytes);
-    }
-    *ret_sample = sample;
-    *ret_elements = n * record_elements;
-    return 0;
-}
-
-int lp_client_put(lp_client *client, const char *name, const struct lp_shape *shape,
-                  const void *data, const struct lp_put_options *options, struct lp_error *err)
-{
-    struct lp_put_options with_sample;
-    char label[LP_NAMES_LABEL_BYTES];
-    struct lp_geometry geometry;
-    lp_writer *writer;
-    void *sample = NULL;
-    int rc;
-
-    lp_options_init(&with_sample, sizeof(with_sample));
-    if (options != NULL && options->struct_size == sizeof(*options))
-        with_sample = *options;
-    rc = read_shape(&geometry, shape, err);
-    if (rc == 0 && data == NULL && geometry.n_elements != 0)
-        rc = lp_error_set(err, LP_EINVAL, "no data");
-    if (rc < 0)
-        return lp_error_wrap(err, rc, "put %s", lp_names_label(name, label));
-    if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES && with_sample.sample == NULL &&
-        (options == NULL || options->struct_size == sizeof(*options))) {
-        LP_TRY(rc, spread_sample(&geometry, &with_sample, data, &sample,
-                                 &with_sample.sample_elements, err));
-        with_sample.sample = sample;
-        options = &with_sample;
-    }
-    rc = lp_writer_open(client, name, shape, options, &writer, err);
-    lp_mem_free(sample);
-    if (rc < 0)
-        return rc;
-    rc = lp_writer_append(writer, data, geometry.n_rows, err);
-    if (rc < 0) {
-        lp_writer_abort_take(writer);
-        return rc;
-    }
-    return lp_writer_seal_take(writer, NULL, err);
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A tensor put whole: a writer that has seen a sample of all of it. */
+#include "base/alloc.h"
+#include "client/writer.h"
+
+#include <string.h>
+
+/* Records spread evenly over a tensor too large for a plan to see whole. */
+static int spread_sample(const struct lp_geometry *geometry, const struct lp_put_options *options,
+                         const uint8_t *data, void **ret_sample, uint64_t *ret_elements,
+                         struct lp_error *err)
+{
+    const struct lp_plan_params params = {.record_rows = options->record_rows,
+                                          .record_elements = options->record_elements};
+    uint32_t record_elements;
+    uint64_t record_bytes, n_all, n;
+    uint8_t *sample;
+    int rc;
+
+    LP_TRY(rc, lp_codec_plan_record(geometry, &params, &record_elements, err));
+    record_bytes = (uint64_t)record_elements * geometry->elem_bytes;
+    n_all = geometry->n_elements / record_elements;
+    n = LP_PLAN_SAMPLE_BYTES / record_bytes;
+    sample = lp_mem_alloc_array(n, record_bytes);
+    if (sample == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for a sample");
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t record = n_all / n * i + n_all % n * i / n;
+
+        memcpy(sample + i * record_bytes, data + record * record_bytes, record_bytes);
+    }
+    *ret_sample = sample;
+    *ret_elements = n * record_elements;
+    return 0;
+}
+
+int lp_client_put(lp_client *client, const char *name, const struct lp_shape *shape,
+                  const void *data, const struct lp_put_options *options, struct lp_error *err)
+{
+    struct lp_put_options with_sample;
+    char label[LP_NAMES_LABEL_BYTES];
+    struct lp_geometry geometry;
+    lp_writer *writer;
+    void *sample = NULL;
+    int rc;
+
+    lp_options_init(&with_sample, sizeof(with_sample));
+    if (options != NULL && options->struct_size == sizeof(*options))
+        with_sample = *options;
+    rc = lp_writer_read_shape(&geometry, shape, err);
+    if (rc == 0 && data == NULL && geometry.n_elements != 0)
+        rc = lp_error_set(err, LP_EINVAL, "no data");
+    if (rc < 0)
+        return lp_error_wrap(err, rc, "put %s", lp_names_label(name, label));
+    if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES && with_sample.sample == NULL &&
+        (options == NULL || options->struct_size == sizeof(*options))) {
+        LP_TRY(rc, spread_sample(&geometry, &with_sample, data, &sample,
+                                 &with_sample.sample_elements, err));
+        with_sample.sample = sample;
+        options = &with_sample;
+    }
+    rc = lp_writer_open(client, name, shape, options, &writer, err);
+    lp_mem_free(sample);
+    if (rc < 0)
+        return rc;
+    rc = lp_writer_append(writer, data, geometry.n_rows, err);
+    if (rc < 0) {
+        lp_writer_abort_take(writer);
+        return rc;
+    }
+    return lp_writer_seal_take(writer, NULL, err);
+}
