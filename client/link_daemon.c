@@ -42,13 +42,12 @@ static size_t names_a_request(const struct lp_link_daemon *link, const char *con
     return LP_MAX(i, (size_t)1);
 }
 
-static json_int_t left_ms(uint64_t deadline_ns)
+static json_int_t left_ms(uint64_t deadline_ns, uint64_t most_ms)
 {
     const uint64_t now_ns = lp_clock_now_ns();
 
-    return deadline_ns > now_ns
-               ? (json_int_t)LP_MIN((deadline_ns - now_ns) / LP_NS_PER_MS, (uint64_t)600000)
-               : 0;
+    return deadline_ns > now_ns ? (json_int_t)LP_MIN((deadline_ns - now_ns) / LP_NS_PER_MS, most_ms)
+                                : 0;
 }
 
 /* --- the table's functions ------------------------------------------------------------------- */
@@ -128,7 +127,8 @@ static int link_arena_open(void *user, struct lp_link_arena *ret_arena, uint64_t
                            struct lp_error *err)
 {
     struct lp_link_daemon *link = user;
-    json_t *params = json_pack("{s:I}", "deadline_ms", left_ms(deadline_ns) * 9 / 10);
+    json_t *params = json_pack("{s:I}", "deadline_ms",
+                               left_ms(deadline_ns, LP_PROTO_ARENA_WAIT_MS_MAX) * 9 / 10);
     uint64_t arena = 0, chunk = 0, bytes = 0;
     struct lp_fdset fds = {.count = 0};
     json_t *result = NULL;
@@ -247,7 +247,8 @@ static int link_seal(void *user, uint64_t connection, uint64_t oid,
                      struct lp_tensor_info *ret_info, uint64_t deadline_ns, struct lp_error *err)
 {
     json_t *params = json_pack("{s:[{s:I, s:o}], s:I}", "items", "oid", (json_int_t)oid, "parts",
-                               part_list(parts, n_parts), "deadline_ms", left_ms(deadline_ns));
+                               part_list(parts, n_parts), "deadline_ms",
+                               left_ms(deadline_ns, LP_PROTO_SEAL_WAIT_MS_MAX));
     const json_t *item = NULL;
     json_t *result = NULL;
     const char *name;

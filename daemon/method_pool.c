@@ -7,7 +7,6 @@
 #include "daemon/handlers.h"
 
 #define ARENA_WAIT_MS 1000u
-#define ARENA_WAIT_MS_MAX 600000u
 
 /* --- pool.attach --- */
 
@@ -127,9 +126,9 @@ int lp_daemon_method_arena_open(struct lp_request *request, json_t **ret_result,
     struct lp_daemon *daemon = request->conn->daemon;
     const uint64_t wait_ms = lp_daemon_param_uint(request->params, "deadline_ms", ARENA_WAIT_MS);
 
-    if (wait_ms > ARENA_WAIT_MS_MAX)
+    if (wait_ms > LP_PROTO_ARENA_WAIT_MS_MAX)
         return lp_error_set(err, LP_RPC_EPARAMS, "params.deadline_ms: more than %u",
-                            ARENA_WAIT_MS_MAX);
+                            LP_PROTO_ARENA_WAIT_MS_MAX);
     if (!lp_list_empty(&daemon->arena_waiters) && wait_ms > 0) {
         (void)lp_error_set(err, LP_ENOSPC, "no blank chunk: others wait for one, too");
         return wait_for_arena(request, wait_ms, err);

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define SEAL_WAIT_MS 30000u
-#define SEAL_WAIT_MS_MAX 3600000u
 
 /* An info with name and tag of full length, each byte written as two, and the rest. */
 #define SEAL_ITEM_BYTES 2816u
@@ -258,9 +257,9 @@ int lp_daemon_method_object_seal(struct lp_request *request, json_t **ret_result
     const size_t n_items = json_array_size(json_object_get(request->params, "items"));
 
     (void)ret_result;
-    if (wait_ms > SEAL_WAIT_MS_MAX)
+    if (wait_ms > LP_PROTO_SEAL_WAIT_MS_MAX)
         return lp_error_set(err, LP_RPC_EPARAMS, "params.deadline_ms: more than %u",
-                            SEAL_WAIT_MS_MAX);
+                            LP_PROTO_SEAL_WAIT_MS_MAX);
     struct sealing *sealing = lp_mem_zalloc(sizeof(*sealing) + n_items * sizeof(sealing->item[0]));
     if (sealing == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory to seal %zu items", n_items);

@@ -23,7 +23,9 @@
 #define LP_PROTO_ID_BYTES_MAX 64u
 #define LP_PROTO_NAME_BYTES_MAX 512u
 #define LP_PROTO_NAMESPACE_BYTES_MAX 64u
-#define LP_PROTO_ERROR_LINE_BYTES 2048u /* no error line is longer */
+#define LP_PROTO_ERROR_LINE_BYTES 2048u    /* no error line is longer */
+#define LP_PROTO_ARENA_WAIT_MS_MAX 600000u /* deadline_ms of arena.open ... */
+#define LP_PROTO_SEAL_WAIT_MS_MAX 3600000u /* ... and of object.seal */
 
 /* JSON-RPC's own codes; they stand beside LP_E* in struct lp_error. */
 enum lp_rpc_code {
