@@ -96,17 +96,42 @@ void lp_session_unref(struct lp_session *session)
     lp_mem_free(session);
 }
 
+static struct timespec timespec_of(uint64_t ns)
+{
+    return (struct timespec){(time_t)(ns / LP_NS_PER_S), (long)(ns % LP_NS_PER_S)};
+}
+
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+/* ThreadSanitizer of gcc 12 does not know pthread_mutex_clocklock(): by the wall clock then. */
+static int lock_until(pthread_mutex_t *lock, uint64_t deadline_ns)
+{
+    const uint64_t now_ns = lp_clock_now_ns();
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until = timespec_of((uint64_t)until.tv_sec * LP_NS_PER_S + (uint64_t)until.tv_nsec +
+                        (deadline_ns > now_ns ? deadline_ns - now_ns : 0));
+    return pthread_mutex_timedlock(lock, &until);
+}
+#else
+static int lock_until(pthread_mutex_t *lock, uint64_t deadline_ns)
+{
+    const struct timespec until = timespec_of(deadline_ns);
+
+    return pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, &until);
+}
+#endif
+
 int lp_session_lock(struct lp_session *session, uint64_t deadline_ns, struct lp_error *err)
 {
-    const struct timespec until = {(time_t)(deadline_ns / LP_NS_PER_S),
-                                   (long)(deadline_ns % LP_NS_PER_S)};
     int rc;
 
     LP_TRY(rc, lp_session_check(session, err));
-    if (deadline_ns == UINT64_MAX)
-        rc = pthread_mutex_lock(&session->lock);
-    else
-        rc = pthread_mutex_clocklock(&session->lock, CLOCK_MONOTONIC, &until);
+    rc = deadline_ns == UINT64_MAX ? pthread_mutex_lock(&session->lock)
+                                   : lock_until(&session->lock, deadline_ns);
     if (rc != 0)
         return lp_error_set(err, LP_ETIMEDOUT,
                             "another thread's call on this client took until the deadline");
