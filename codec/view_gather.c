@@ -6,10 +6,10 @@
  * translation of its address, in its cache lines. An address translation blocks the instruction
  * that asks for it, and a processor looks ahead over a few hundred instructions only, less than one
  * record's decoding. So rows are taken in batches: a tight loop, in which many translations
- * overlap, finds the records of the next batch and touches the first and last line of each; while
- * the present batch is decoded, the remaining lines are asked for a few rows ahead, no more than
- * the processor can track (what is beyond, some drop). On a machine of two-dimensional page tables
- * this halved the time of a row against asking for everything a fixed number of rows ahead. */
+ * overlap, touches the records of the next batch; while the present batch is decoded, the other
+ * lines are asked for a few rows ahead, no more than the processor can track (what is beyond, some
+ * drop). Measured in a virtual machine, 4 KiB pages, 1 GiB, 8 lines and 60 ns of work a row: 150 ns
+ * a row, against 330 with everything asked for a fixed number of rows ahead. */
 #include "base/bytes.h"
 #include "codec/view_parts.h"
 
@@ -72,11 +72,14 @@ static void prefetch_index(const struct gather *gather, uint64_t first)
     }
 }
 
-/* Find the records of a batch, and touch them. */
+/* Find the records of a batch, then touch their first and last lines: nothing else stands in that
+ * loop, so that as many address translations overlap as the processor can hold. */
 static void locate(struct gather *gather, uint64_t first)
 {
     const struct lp_table *const table = gather->view->table;
     const uint64_t end = LP_MIN(first + BATCH_ROWS, gather->n_rows);
+    const uint8_t *touch[2 * BATCH_ROWS];
+    uint32_t n = 0;
 
     for (uint64_t i = first; i < end; i++) {
         struct located *const located = located_at(gather, i);
@@ -85,12 +88,14 @@ static void locate(struct gather *gather, uint64_t first)
         if (located->row < table->geometry.n_rows &&
             lp_codec_place(table, gather->view->index, first_record(table, located->row),
                            &located->place)) {
-            lp_codec_prefetch(source_of(gather, located));
-            lp_codec_prefetch(source_of(gather, located) + located->place.stored_bytes - 1);
+            touch[n++] = source_of(gather, located);
+            touch[n++] = source_of(gather, located) + located->place.stored_bytes - 1;
         } else {
             located->place.stored_bytes = 0;
         }
     }
+    for (uint32_t i = 0; i < n; i++)
+        lp_codec_prefetch(touch[i]);
 }
 
 /* The lines between the first and the last. */
