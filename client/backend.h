@@ -19,7 +19,4 @@ struct lp_backend {
 extern const struct lp_backend lp_backend_host;
 extern const struct lp_backend lp_backend_cuda;
 
-/* Close the devices that the session has opened; its tensors have withdrawn theirs. */
-void lp_backend_cuda_close(struct lp_session *session, bool inherited);
-
 #endif

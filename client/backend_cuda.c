@@ -31,7 +31,8 @@ struct lp_device_table {
     struct lp_gpu_mapping *mappings[]; /* one per extent that holds records */
 };
 
-void lp_backend_cuda_close(struct lp_session *session, bool inherited)
+/* The session's tensors have withdrawn theirs. */
+static void close_gpus(struct lp_session *session, bool inherited)
 {
     while (session->gpus != NULL) {
         struct lp_session_gpu *entry = session->gpus;
@@ -63,6 +64,7 @@ static int session_gpu(struct lp_session *session, int ordinal, struct lp_gpu **
         entry->ordinal = ordinal;
         entry->next = session->gpus;
         session->gpus = entry;
+        session->close_gpus = close_gpus;
     }
     *ret_gpu = entry->gpu;
     return 0;

@@ -5,7 +5,6 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "base/sys.h"
-#include "client/backend.h"
 #include "codec/table.h"
 
 #include <errno.h>
@@ -79,7 +78,8 @@ void lp_session_unref(struct lp_session *session)
     if (session == NULL || lp_atomic_fetch_sub_u32(&session->refs, 1) != 1)
         return;
     inherited = session->fork_generation != lp_session_fork_generation();
-    lp_backend_cuda_close(session, inherited);
+    if (session->close_gpus != NULL)
+        session->close_gpus(session, inherited);
     session->ops->close(session->link, inherited);
     lp_session_drop_arena_take(session->spare);
     while (session->chunks != NULL) {

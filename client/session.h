@@ -41,9 +41,10 @@ struct lp_session {
     pthread_mutex_t lock; /* over the link and the list of chunks */
     struct lp_chunk_map *chunks;
     struct lp_arena_map *spare;  /* an arena kept for the next writer; NULL: none */
-    struct lp_session_gpu *gpus; /* owned by backend_cuda.c */
-    bool registered;             /* a chunk is, or was, registered with a device */
-    struct lp_workers *workers;  /* NULL without; ended with the client, not with the session */
+    struct lp_session_gpu *gpus; /* owned by backend_cuda.c, which sets the next with the first */
+    void (*close_gpus)(struct lp_session *session, bool inherited); /* NULL: there are none */
+    bool registered;            /* a chunk is, or was, registered with a device */
+    struct lp_workers *workers; /* NULL without; ended with the client, not with the session */
 };
 
 /* Returns new, with one reference. takes link. */
