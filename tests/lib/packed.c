@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/packed.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/packer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* While packing: one growing block, addressed by data_offset. */
 struct memory_sink {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/samples.h"
 
-#include <string.h>
-
 #include "base/bytes.h"
 #include "codec/shape.h"
+
+#include <string.h>
 
 uint64_t samples_next(uint64_t *state)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "codec/codec_ibp.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bytes.h"
+#include "codec/codec_ibp.h"
 #include "codec/ops.h"
 #include "tests/lib/fault_loop.h"
 #include "tests/lib/leak.h"
 #include "tests/lib/samples.h"
+
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
 
 #define ROOM (4096 + LP_CODEC_SLACK_BYTES)
 
@@ -266,8 +266,7 @@ Test(codec_ibp, learning_survives_failing_allocations)
     struct fault_loop loop;
     struct lp_ibp ibp;
 
-    FAULT_LOOP(&loop, LP_FAULT_ALLOC)
-    {
+    FAULT_LOOP(&loop, LP_FAULT_ALLOC) {
         const int rc = lp_codec_ibp_learn(&ibp, 4, table, 8, 32, 0, NULL, NULL);
 
         if (fault_loop_hit(&loop)) {

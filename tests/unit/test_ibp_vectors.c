@@ -2,15 +2,16 @@
 /* The codec against the published kernels' own output: masks, sizes and rows of every case of
  * ibp_vectors (its README says what each number is). Skipped, with exit 77, where the folder is
  * not. */
-#include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/codec_ibp.h"
 #include "codec/ops.h"
+
+#include <jansson.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static unsigned failures, cases, learned, packed_rows, raw_rows;
 

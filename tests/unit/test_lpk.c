@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/bytes.h"
+#include "codec/hash.h"
 #include "codec/lpk.h"
+#include "tests/lib/fault_loop.h"
+#include "tests/lib/leak.h"
 
 #include <criterion/criterion.h>
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/bytes.h"
-#include "codec/hash.h"
-#include "tests/lib/fault_loop.h"
-#include "tests/lib/leak.h"
 
 #define FILE_MAX 4096
 
@@ -231,8 +231,7 @@ Test(codec_lpk, parse_survives_failing_allocations)
     uint8_t file[FILE_MAX];
     const uint64_t bytes = make_file(file);
 
-    FAULT_LOOP(&loop, LP_FAULT_ALLOC)
-    {
+    FAULT_LOOP(&loop, LP_FAULT_ALLOC) {
         const int rc = parse(file, bytes, &directory);
 
         if (fault_loop_hit(&loop)) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "codec/packer.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "codec/packer.h"
 #include "codec/place.h"
 #include "tests/lib/fault_loop.h"
 #include "tests/lib/leak.h"
 #include "tests/lib/packed.h"
 #include "tests/lib/samples.h"
+
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
 
 static struct lp_geometry geometry_of(uint32_t dtype, uint64_t rows, uint64_t columns)
 {
@@ -253,8 +253,7 @@ Test(codec_packer, packing_survives_failing_allocations)
     for (size_t c = 0; c < LP_ARRAY_LEN(codecs); c++) {
         const struct lp_plan_params params = {.codec = codecs[c]};
 
-        FAULT_LOOP(&loop, LP_FAULT_ALLOC)
-        {
+        FAULT_LOOP(&loop, LP_FAULT_ALLOC) {
             struct lp_error err = LP_ERROR_INIT;
             const int rc = packed_make(&packed, &geometry, &params, data, 0, &err);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "codec/plan.h"
-
-#include <criterion/criterion.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bytes.h"
+#include "codec/plan.h"
 #include "tests/lib/leak.h"
 #include "tests/lib/packed.h"
 #include "tests/lib/samples.h"
+
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct lp_geometry geometry_of(uint32_t dtype, uint64_t rows, uint64_t columns)
 {

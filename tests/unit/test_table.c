@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "codec/table.h"
-
-#include <criterion/criterion.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "codec/table.h"
 #include "tests/lib/fault_loop.h"
 #include "tests/lib/leak.h"
 #include "tests/lib/packed.h"
 #include "tests/lib/samples.h"
+
+#include <criterion/criterion.h>
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* The tables that every test here goes through: each codec in each layout, narrow and wide. */
 struct shape {
@@ -281,8 +281,7 @@ Test(codec_table, parse_survives_failing_allocations)
     struct lp_table table;
 
     make(&packed, &shapes[1]);
-    FAULT_LOOP(&loop, LP_FAULT_ALLOC)
-    {
+    FAULT_LOOP(&loop, LP_FAULT_ALLOC) {
         const int rc = parse(&table, &packed);
 
         if (fault_loop_hit(&loop)) {

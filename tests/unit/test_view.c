@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "codec/view.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/ops.h"
+#include "codec/view.h"
 #include "tests/lib/fault_loop.h"
 #include "tests/lib/leak.h"
 #include "tests/lib/packed.h"
 #include "tests/lib/samples.h"
+
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
 
 /* Gathers some rows twice, forwards and as 32-bit numbers, into a destination at an odd place. */
 static void check_gather(const struct packed *packed, const uint8_t *data, uint64_t seed)
