@@ -330,7 +330,7 @@ LP_API int lp_tensor_read(lp_tensor *tensor, const uint64_t *rows, size_t n_rows
 
 struct lp_register_info {
     uint32_t struct_size, chunks;
-    uint64_t bytes, nanoseconds; /* of the chunks that are registered now; of this call */
+    uint64_t bytes, nanoseconds; /* registered by this call, and how long it took */
     char capability[16];         /* "pinned" */
 };
 
