@@ -26,6 +26,17 @@ int lp_codec_view_copy_span(const struct lp_view *view, const struct lp_codec_op
                             struct lp_view_scratch *scratch, struct lp_error *err);
 void lp_codec_view_copy_raw(const struct lp_view *view, uint64_t first, uint64_t n, uint8_t *dst);
 
+/* Where an element of a raw table lies; rows and records go on from there up to their segment's
+ * end. */
+static inline const uint8_t *lp_codec_view_raw(const struct lp_view *view, uint64_t element)
+{
+    const struct lp_table *const table = view->table;
+    const uint64_t per_segment = table->records_per_segment * table->record_elements;
+    const uint64_t segment = table->n_segments == 1 ? 0 : element / per_segment;
+
+    return view->segments[segment] + (element - segment * per_segment) * table->geometry.elem_bytes;
+}
+
 /* Row numbers are signed where they come from; a negative one becomes larger than any row. */
 static inline uint64_t lp_codec_row_at(const void *rows, uint32_t index_bytes, uint64_t i)
 {
