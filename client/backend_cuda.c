@@ -171,36 +171,54 @@ fail:
     return rc;
 }
 
+/* What the session has registered with a device; nothing when it has not opened it. */
+static void count_registered(const struct lp_session *session, int ordinal, uint64_t *ret_chunks,
+                             uint64_t *ret_bytes)
+{
+    const struct lp_session_gpu *entry = session->gpus;
+
+    *ret_chunks = 0;
+    *ret_bytes = 0;
+    while (entry != NULL && entry->ordinal != ordinal)
+        entry = entry->next;
+    if (entry != NULL)
+        lp_gpu_get_registered(entry->gpu, ret_chunks, ret_bytes);
+}
+
+/* Under the session's lock: describe the tensor to a device that does not know it, and count what
+ * that registered. */
+static int add_device(struct lp_tensor *tensor, int ordinal, struct lp_device_table **ret_device,
+                      struct lp_register_info *info, struct lp_error *err)
+{
+    uint64_t chunks, bytes, chunks_before, bytes_before;
+    int rc;
+
+    count_registered(tensor->session, ordinal, &chunks_before, &bytes_before);
+    LP_TRY(rc, make_device(tensor, ordinal, ret_device, err));
+    count_registered(tensor->session, ordinal, &chunks, &bytes);
+    info->chunks = (uint32_t)(chunks - chunks_before);
+    info->bytes = bytes - bytes_before;
+    (*ret_device)->next = tensor->device;
+    LP_ATOMIC_STORE_RELEASE_PTR(&tensor->device, *ret_device);
+    tensor->session->registered = true;
+    return 0;
+}
+
 static int enroll(struct lp_tensor *tensor, int ordinal, struct lp_device_table **ret_device,
-                  struct lp_error *err)
+                  struct lp_register_info *info, struct lp_error *err)
 {
     struct lp_session *session = tensor->session;
     struct lp_device_table *device;
-    int rc;
+    int rc = 0;
 
     LP_TRY(rc, lp_session_lock(session, lp_session_deadline(session, 0), err));
     device = find_device(tensor, ordinal);
-    if (device == NULL) {
-        rc = make_device(tensor, ordinal, &device, err);
-        if (rc == 0) {
-            device->next = tensor->device;
-            LP_ATOMIC_STORE_RELEASE_PTR(&tensor->device, device);
-            session->registered = true;
-        }
-    }
+    if (device == NULL)
+        rc = add_device(tensor, ordinal, &device, info, err);
     lp_session_unlock(session);
     if (rc == 0)
         *ret_device = device;
     return rc;
-}
-
-/* Does segment i lie in a chunk that an earlier one lies in, too? */
-static bool is_counted(const struct lp_device_table *device, uint32_t i)
-{
-    for (uint32_t k = 0; k < i; k++)
-        if (device->mappings[k] == device->mappings[i])
-            return true;
-    return false;
 }
 
 static int cuda_enroll(struct lp_tensor *tensor, int ordinal, struct lp_register_info *ret_info,
@@ -213,14 +231,8 @@ static int cuda_enroll(struct lp_tensor *tensor, int ordinal, struct lp_register
 
     if (ret_info != NULL && ret_info->struct_size < sizeof(uint32_t))
         return lp_error_set(err, LP_EINVAL, "lp_register_info.struct_size is not set");
-    LP_TRY(rc, enroll(tensor, ordinal, &device, err));
+    LP_TRY(rc, enroll(tensor, ordinal, &device, &info, err));
     info.nanoseconds = lp_clock_now_ns() - start_ns;
-    for (uint32_t i = 0; i < device->n_mappings; i++) {
-        if (is_counted(device, i))
-            continue;
-        info.chunks++;
-        info.bytes += tensor->maps[i + 1]->n_bytes;
-    }
     if (ret_info != NULL)
         lp_names_copy_struct(ret_info, &info, sizeof(info));
     return 0;
@@ -270,6 +282,7 @@ static int cuda_gather(struct lp_tensor *tensor, const struct lp_gather *gather,
     const uint32_t index_bytes = gather->index_bytes != 0 ? gather->index_bytes : 8;
     const uint64_t rows = (uint64_t)(uintptr_t)gather->rows;
     struct lp_device_table *device = find_device(tensor, gather->device);
+    struct lp_register_info info;
     const struct lp_gpu_gather_params launch = {
         .rows_dev = host_rows ? 0 : rows,
         .rows = host_rows ? gather->rows : NULL,
@@ -290,7 +303,7 @@ static int cuda_gather(struct lp_tensor *tensor, const struct lp_gather *gather,
 
     LP_TRY(rc, check_on_host(tensor, gather, index_bytes, n_rows, err));
     if (device == NULL)
-        LP_TRY(rc, enroll(tensor, gather->device, &device, err));
+        LP_TRY(rc, enroll(tensor, gather->device, &device, &info, err));
     return lp_gpu_gather(device->table, &launch, err);
 }
 
