@@ -2,6 +2,7 @@
 /* Source: unix(7), sd_listen_fds(3). */
 #include "daemon/listen_socket.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/sys.h"
 
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define LISTEN_BACKLOG 256
+#define LISTEN_LOCK_S 3u /* longest wait for another daemon that starts */
 #define LISTEN_INHERITED_FD 3 /* SD_LISTEN_FDS_START */
 #define LISTEN_SYSTEM_PATH "/run/lanepack/control.sock"
 
@@ -172,6 +174,23 @@ static int bind_file(struct lp_listen_socket *listening, const struct lp_config 
     return 0;
 }
 
+/* Whoever may read the folder may lock it, and keep it locked: hence no wait without an end. */
+static int lock_folder(int dir, const char *folder, struct lp_error *err)
+{
+    const struct timespec pause = {.tv_nsec = 10 * LP_NS_PER_MS};
+    const uint64_t deadline_ns = lp_clock_deadline_ns(LISTEN_LOCK_S * LP_NS_PER_S);
+
+    while (flock(dir, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return lp_error_set_errno(err, LP_EIO, errno, "control.socket: lock %s", folder);
+        if (lp_clock_now_ns() > deadline_ns)
+            return lp_error_set(err, LP_EBUSY,
+                                "control.socket: another process keeps %s locked (flock)", folder);
+        (void)nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
 /* Two daemons that start at once take turns by a lock on the folder. */
 static int bind_locked(struct lp_listen_socket *listening, const struct lp_config *config,
                        struct lp_error *err)
@@ -185,13 +204,11 @@ static int bind_locked(struct lp_listen_socket *listening, const struct lp_confi
     int dir = lp_sys_open(folder, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return lp_error_set_errno(err, LP_EIO, errno, "control.socket: folder %s", folder);
-    if (flock(dir, LOCK_EX) != 0) {
-        rc = lp_error_set_errno(err, LP_EIO, errno, "control.socket: lock %s", folder);
-    } else {
+    rc = lock_folder(dir, folder, err);
+    if (rc == 0)
         rc = remove_stale(listening, err);
-        if (rc == 0)
-            rc = bind_file(listening, config, err);
-    }
+    if (rc == 0)
+        rc = bind_file(listening, config, err);
     lp_sys_close(&dir);
     return rc;
 }

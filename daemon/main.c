@@ -143,6 +143,7 @@ static int run(const struct lp_config *config, struct lp_error *err)
     if (!lp_log_set_topics(lp_conf_text(config, LP_CONF_LOG_TOPICS)))
         return lp_error_set(err, LP_ERANGE, "log.topics: too long");
     (void)sigaction(SIGPIPE, &ignore, NULL);
+    (void)sigaction(SIGXFSZ, &ignore, NULL); /* a chunk above RLIMIT_FSIZE is then an error */
     return lp_daemon_run(config, err);
 }
 

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -292,6 +293,42 @@ static void bad_starts_are_refused(void)
     tmpdir_fini(&dir);
 }
 
+/* Anybody may lock a folder that he can read: the start ends with an error, it does not hang. */
+static void a_locked_folder_is_no_hang(void)
+{
+    struct tmpdir dir;
+    char path[128], flag[160], output[4096];
+
+    tmpdir_init(&dir);
+    flag_of(flag, sizeof(flag), "control-socket", tmpdir_join(&dir, "s", path, sizeof(path)));
+    int fd = open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK(fd >= 0 && flock(fd, LOCK_EX) == 0, "lock %s", dir.path);
+    const char *const arguments[] = {flag, "--pool-size=16MiB", "--pool-reserve=0", NULL};
+    CHECK(spawn_run(arguments, output, sizeof(output)) == 1, "%s", output);
+    CHECK(strstr(output, "LP_EBUSY") != NULL, "%s", output);
+    lp_sys_close(&fd);
+    tmpdir_fini(&dir);
+}
+
+/* A limit of file sizes below a chunk's is an error like others, not a signal. */
+static void file_sizes_are_no_signal(void)
+{
+    const struct rlimit small = {1 << 20, 1 << 20};
+    char output[4096];
+
+    const pid_t pid = fork();
+    if (pid == 0) {
+        if (setrlimit(RLIMIT_FSIZE, &small) != 0)
+            _exit(2);
+        const char *const arguments[] = {"--control-socket=/tmp/none/s", "--pool-size=16MiB",
+                                         "--pool-reserve=0", NULL};
+        const int code = spawn_run(arguments, output, sizeof(output));
+        _exit(code == 1 && strstr(output, "File too large") != NULL ? 0 : 1);
+    }
+    int status;
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0, "not refused");
+}
+
 /* The configuration is checked without a start: 0 or 1. */
 static void configurations_are_checked(void)
 {
@@ -438,6 +475,8 @@ int main(void)
     readers_outlive_a_killed_daemon();
     signals_end_in_order();
     bad_starts_are_refused();
+    a_locked_folder_is_no_hang();
+    file_sizes_are_no_signal();
     configurations_are_checked();
     descriptors_are_budgeted();
     sockets_are_inherited();
