@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,7 @@ int main(int argc, char **argv)
     const struct verb_row *verb;
     int rc;
 
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file above RLIMIT_FSIZE is an error, not the end */
     if (argc < 2) {
         print_help();
         return LP_CLI_USAGE;

@@ -17,12 +17,24 @@ static int exit_code(int code)
     return LP_CLI_FAILED;
 }
 
+/* Sentences can hold names out of broken files; a terminal takes control characters for orders. */
+static void mask_controls(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
 int lp_cli_fail(const struct lp_cli_args *args, int code, const struct lp_error *err)
 {
     const int status = exit_code(code);
 
     if (!lp_cli_has(args, LP_CLI_JSON)) {
-        (void)fprintf(stderr, "lanepack %s: %s (%s)\n", args->verb, err->text, lp_error_name(code));
+        struct lp_error shown = *err;
+
+        mask_controls(shown.text);
+        (void)fprintf(stderr, "lanepack %s: %s (%s)\n", args->verb, shown.text,
+                      lp_error_name(code));
         return status;
     }
     json_t *error = json_pack("{s:{s:i, s:s, s:o}}", "error", "code", code, "name",
