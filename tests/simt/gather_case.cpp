@@ -113,6 +113,22 @@ void GatherTable::copy()
     table.ibp_dev = ibp->address();
 }
 
+void GatherTable::flip_segment_bit(uint32_t segment, uint64_t bit)
+{
+    const unsigned char mask = (unsigned char)(1u << bit % 8);
+
+    own.segments[segment][bit / 8] ^= mask;
+    segments[segment].data()[bit / 8] ^= mask;
+}
+
+void GatherTable::flip_index_bit(uint64_t bit)
+{
+    const unsigned char mask = (unsigned char)(1u << bit % 8);
+
+    own.head[own.table.index_offset + bit / 8] ^= mask;
+    index->data()[bit / 8] ^= mask;
+}
+
 std::vector<int64_t> random_rows(uint64_t rows, size_t n, uint64_t seed, unsigned bad_every)
 {
     std::vector<int64_t> numbers(n);
@@ -233,6 +249,92 @@ uint64_t check_gather(const GatherTable &table, const Gather &g, const Launch &l
                 std::to_string(i % geometry.row_bytes) + " in it) is " +
                 std::to_string(out.data()[g.out_offset + i]) + ", not " + std::to_string(want[i]));
     return want.size();
+}
+
+/* --- damage ---------------------------------------------------------------------------------- */
+
+namespace {
+
+/* Row by row, what the host says: good rows, and the first one that is corrupt. */
+void compare_damaged(const GatherTable &table, const unsigned char *got, uint64_t status,
+                     const std::string &name)
+{
+    const lp_geometry &g = table.geometry();
+    std::vector<unsigned char> want(g.row_bytes);
+    uint64_t first_corrupt = 0;
+
+    for (uint64_t i = 0; i < g.n_rows; i++) {
+        const int64_t row = (int64_t)i;
+
+        if (lp_codec_view_gather(table.view, &row, 8, 1, want.data(), g.row_bytes, nullptr,
+                                 nullptr) < 0)
+            first_corrupt = first_corrupt == 0 ? i + 1 : first_corrupt;
+        else if (memcmp(want.data(), got + i * g.row_bytes, g.row_bytes) != 0)
+            die(name + ": row " + std::to_string(i) + " differs after damage");
+    }
+    if (status != (first_corrupt != 0 ? LP_GPU_STATUS_CORRUPT | first_corrupt : 0))
+        die(name + ": status " + std::to_string(status & ~LP_GPU_STATUS_CORRUPT) +
+            " after damage, the host says " + std::to_string(first_corrupt));
+}
+
+void gather_damaged(const GatherTable &table, const Launch &launch, const std::string &name)
+{
+    const lp_geometry &g = table.geometry();
+    Block rows(8 * g.n_rows), out(g.n_rows * g.row_bytes), status_block(8);
+    lp_gpu_gather_params call{};
+    lp_gather_args args;
+    lp_gpu_shape shape;
+    lp_error err{};
+    uint64_t status;
+
+    for (uint64_t i = 0; i < g.n_rows; i++)
+        memcpy(rows.data() + 8 * i, &i, 8);
+    call.rows_dev = rows.address();
+    call.index_bytes = 8;
+    call.n_rows = call.table_rows = g.n_rows;
+    call.row_elements = g.row_elements;
+    call.out_dev = out.address();
+    call.out_bytes = out.bytes;
+    call.status_dev = status_block.address();
+    if (lp_gpu_plan_gather(&args, &shape, &table.table, &call, g.n_elements, 99u << 10, 1, &err) < 0)
+        die(name + ": " + err.text);
+    std::vector<Range> ranges = {{"index", table.index.get(), false},
+                                 {"addresses", table.addresses.get(), false},
+                                 {"ibp", table.ibp.get(), false},
+                                 {"rows", &rows, false},
+                                 {"out", &out, true},
+                                 {"status", &status_block, true}};
+    for (const Block &segment : table.segments)
+        ranges.push_back({"segment", &segment, false});
+    launch(lp_gpu_plan_kernel(&table.table), args, shape, ranges);
+    memcpy(&status, status_block.data(), 8);
+    compare_damaged(table, out.data(), status, name);
+}
+
+} /* namespace */
+
+void check_damage(const TableSpec &spec, unsigned rounds, const Launch &launch)
+{
+    GatherTable table(spec);
+    const lp_table *const t = table.view->table;
+    uint64_t seed = spec.seed;
+
+    if (t->n_segments == 0)
+        return;
+    for (unsigned round = 0; round < rounds; round++) {
+        const uint64_t bits = 8 * lp_codec_table_segment_bytes(t, 0);
+        const uint64_t bit = samples_next(&seed) % bits, in_index = samples_next(&seed);
+
+        if (round % 4 == 3 && t->index_bytes != 0)
+            table.flip_index_bit(in_index % (8 * t->index_bytes));
+        else
+            table.flip_segment_bit(0, bit);
+        gather_damaged(table, launch, spec.text() + ", round " + std::to_string(round));
+        /* Damage adds up in odd rounds, and is healed in even ones. */
+        if (round % 2 != 0)
+            continue;
+        table.flip_segment_bit(0, bit);
+    }
 }
 
 /* --- what to run ----------------------------------------------------------------------------- */

@@ -76,6 +76,10 @@ class GatherTable {
         return view->table->geometry;
     }
 
+    /* Turn one bit over, for the host and for the kernel: of a segment, or of the index. */
+    void flip_segment_bit(uint32_t segment, uint64_t bit);
+    void flip_index_bit(uint64_t bit);
+
     const lp_view *view;
     lp_gpu_table_params params{};
     lp_gather_table table{};
@@ -115,6 +119,10 @@ struct Gather {
  * anything differs. Returns the bytes of output. */
 uint64_t check_gather(const GatherTable &table, const Gather &gather, const Launch &launch,
                       const std::string &name);
+
+/* Turn bits of records and of the index over: whatever the host rejects the kernel must reject, what
+ * the host decodes the kernel must decode alike, and nothing may be touched that it was not given. */
+void check_damage(const TableSpec &spec, unsigned rounds, const Launch &launch);
 
 /* n random row numbers below rows, with repeats; one in bad_every out of range (0: none). */
 std::vector<int64_t> random_rows(uint64_t rows, size_t n, uint64_t seed, unsigned bad_every);

@@ -88,6 +88,9 @@ int main(int argc, char **argv)
         return 2;
     for (size_t i = part; i < specs.size(); i += parts, n++)
         bytes += check_table(specs[i]);
+    for (size_t i = part; i < specs.size(); i += 4 * parts)
+        if (specs[i].dims[0] * specs[i].dims[1] <= 10000)
+            check_damage(specs[i], 8, launch_fibers);
     if (part == 0)
         bytes += check_largest();
     printf("%zu tables, %.1f MB of rows: as the host decodes them\n", n, (double)bytes / 1e6);
