@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # readme.sh SOURCE-FOLDER BIN-FOLDER: run every block of README.md that is marked sh, in order, in
-# one shell and one empty folder, with the programs of this build. ./quickstart and ./test are not
-# run from here, but must be there. A comment "#" behind a command is the reader's.
+# one shell and one folder that holds what README.md takes for granted: table.npy and rows.npy. With
+# the programs of this build; ./quickstart and ./test are not run from here, but must be there.
 set -u -o pipefail
 source_folder=$(realpath "$1")
 bin=$(realpath "$2")
@@ -33,6 +33,11 @@ done
 } >"$work/script"
 mkdir "$work/folder"
 cd "$work/folder" || exit 1
+python3 -c '
+import numpy as np
+r = np.random.RandomState(1)
+np.save("table.npy", (r.standard_normal((4000, 128)) * 0.02).astype("<f4"))
+np.save("rows.npy", r.randint(0, 4000, 100))' || exit 1
 unset LANEPACK_SOCKET XDG_RUNTIME_DIR
 if ! PATH="$bin:$PATH" bash -x "$work/script" >"$work/log" 2>&1; then
     cat "$work/log"

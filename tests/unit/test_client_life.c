@@ -388,3 +388,32 @@ Test(client_life_deadline, ends_a_seal)
     client_env_fini(&env);
     ASSERT_NO_LEAK();
 }
+
+static void *ask_and_wait(void *arg)
+{
+    struct lp_client_info info = {.struct_size = sizeof(info)};
+    const uint64_t start_ns = lp_clock_now_ns();
+
+    CHECK(lp_client_get_info(arg, &info, NULL) == LP_ETIMEDOUT, "another answer");
+    CHECK(lp_clock_now_ns() - start_ns < (2 * TIMEOUT_MS - 50) * LP_NS_PER_MS, "waited twice");
+    return NULL;
+}
+
+/* Threads that wait for each other's calls on one client end at their own deadlines. */
+Test(client_life_deadline, ends_waits_for_other_threads)
+{
+    struct client_env env;
+    pthread_t threads[4];
+
+    client_env_daemon(&env, NULL);
+    lp_client *client = client_connect(&env.daemon, 0, TIMEOUT_MS);
+    stop_daemon(&env);
+    for (int i = 0; i < 4; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, ask_and_wait, client), 0);
+    for (int i = 0; i < 4; i++)
+        cr_assert_eq(pthread_join(threads[i], NULL), 0);
+    go_on(&env);
+    lp_client_close(client);
+    client_env_fini(&env);
+    ASSERT_NO_LEAK();
+}
