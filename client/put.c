@@ -2,35 +2,35 @@
 /* A tensor put whole: a writer that has seen a sample of all of it. */
 #include "base/alloc.h"
 #include "client/writer.h"
+#include "codec/sample.h"
 
 #include <string.h>
 
-/* Records spread evenly over a tensor too large for a plan to see whole. */
-static int spread_sample(const struct lp_geometry *geometry, const struct lp_put_options *options,
-                         const uint8_t *data, void **ret_sample, uint64_t *ret_elements,
-                         struct lp_error *err)
+/* The part of a tensor that a plan looks at, where that is not all of it. */
+static int copy_sample(const struct lp_geometry *geometry, const struct lp_put_options *options,
+                       const uint8_t *data, void **ret_sample, uint64_t *ret_elements,
+                       struct lp_error *err)
 {
     const struct lp_plan_params params = {.record_rows = options->record_rows,
                                           .record_elements = options->record_elements};
+    const uint32_t elem_bytes = geometry->elem_bytes;
+    struct lp_sample sample;
     uint32_t record_elements;
-    uint64_t record_bytes, n_all, n;
-    uint8_t *sample;
+    uint64_t run_bytes;
+    uint8_t *copy;
     int rc;
 
     LP_TRY(rc, lp_codec_plan_record(geometry, &params, &record_elements, err));
-    record_bytes = (uint64_t)record_elements * geometry->elem_bytes;
-    n_all = geometry->n_elements / record_elements;
-    n = LP_PLAN_SAMPLE_BYTES / record_bytes;
-    sample = lp_mem_alloc_array(n, record_bytes);
-    if (sample == NULL)
+    sample = lp_codec_sample(geometry, record_elements, LP_PLAN_SAMPLE_BYTES, LP_SAMPLE_RUN_BYTES);
+    run_bytes = lp_codec_sample_run_elements(&sample) * elem_bytes;
+    copy = lp_mem_alloc_array(sample.n_elements, elem_bytes);
+    if (copy == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for a sample");
-    for (uint64_t i = 0; i < n; i++) {
-        const uint64_t record = n_all / n * i + n_all % n * i / n;
-
-        memcpy(sample + i * record_bytes, data + record * record_bytes, record_bytes);
-    }
-    *ret_sample = sample;
-    *ret_elements = n * record_elements;
+    for (uint64_t k = 0; k < sample.n_runs; k++)
+        memcpy(copy + k * run_bytes, data + lp_codec_sample_run_first(&sample, k) * elem_bytes,
+               run_bytes);
+    *ret_sample = copy;
+    *ret_elements = sample.n_elements;
     return 0;
 }
 
@@ -54,8 +54,8 @@ int lp_client_put(lp_client *client, const char *name, const struct lp_shape *sh
         return lp_error_wrap(err, rc, "put %s", lp_names_label(name, label));
     if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES && with_sample.sample == NULL &&
         (options == NULL || options->struct_size == sizeof(*options))) {
-        LP_TRY(rc, spread_sample(&geometry, &with_sample, data, &sample,
-                                 &with_sample.sample_elements, err));
+        LP_TRY(rc, copy_sample(&geometry, &with_sample, data, &sample, &with_sample.sample_elements,
+                               err));
         with_sample.sample = sample;
         options = &with_sample;
     }

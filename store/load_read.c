@@ -2,12 +2,12 @@
 /* Elements out of an open tensor file: straight, through the cast, or from a tile. */
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "codec/sample.h"
 #include "store/load_impl.h"
 
 #include <string.h>
 
 /* Bytes of a run of a sample. Longer for a Fortran tensor, where each run touches every column. */
-#define RUN_BYTES (UINT32_C(64) << 10)
 #define RUN_BYTES_FORTRAN (UINT32_C(1) << 20)
 
 static uint32_t file_elem_bytes(const struct lp_load_tensor *tensor)
@@ -136,72 +136,31 @@ int lp_load_read(struct lp_load_file *file, uint32_t i, uint64_t first_element, 
     return 0;
 }
 
-/* The runs of a sample: n_runs of run_records each. One run, of everything, for a small tensor. */
-struct sample {
-    bool whole;
-    uint32_t record_elements;
-    uint64_t run_records, n_runs;
-    uint64_t records; /* whole ones in the tensor */
-};
-
-static struct sample sample_plan(const struct lp_load_tensor *tensor, uint32_t record_elements,
-                                 uint64_t limit_bytes)
+static struct lp_sample sample_of(const struct lp_load_tensor *tensor, uint32_t record_elements,
+                                  uint64_t limit_bytes)
 {
-    const struct lp_geometry *g = &tensor->geometry;
-    const uint64_t limit = limit_bytes / g->elem_bytes;
-    struct sample s = {.whole = g->n_elements <= limit, .record_elements = record_elements};
-
-    if (record_elements == 0 || record_elements > g->n_elements)
-        s.whole = true;
-    if (s.whole)
-        return s;
-    const uint64_t run_bytes = tensor->fortran_order ? RUN_BYTES_FORTRAN : RUN_BYTES;
-    const uint64_t run_elements = LP_MIN(run_bytes / g->elem_bytes, limit);
-    s.records = g->n_elements / record_elements;
-    s.run_records = LP_MAX(run_elements / record_elements, 1);
-    s.n_runs = LP_MAX(limit / (s.run_records * record_elements), 1);
-    return s;
-}
-
-static uint64_t sample_elements(const struct lp_load_tensor *tensor, const struct sample *s)
-{
-    return s->whole ? tensor->geometry.n_elements : s->n_runs * s->run_records * s->record_elements;
+    return lp_codec_sample(&tensor->geometry, record_elements, limit_bytes,
+                           tensor->fortran_order ? RUN_BYTES_FORTRAN : LP_SAMPLE_RUN_BYTES);
 }
 
 uint64_t lp_load_sample_elements(const struct lp_load_file *file, uint32_t i,
                                  uint32_t record_elements, uint64_t limit_bytes)
 {
-    const struct lp_load_tensor *tensor = &file->tensors[i];
-    const struct sample s = sample_plan(tensor, record_elements, limit_bytes);
-
-    return sample_elements(tensor, &s);
-}
-
-/* The record where run k of a sample begins: the first run at the start, the last one at the end.
- * k * spread / (n - 1) would overflow; quotient and remainder do not, as n and k are small. */
-static uint64_t sample_run_record(const struct sample *s, uint64_t k)
-{
-    if (s->n_runs == 1)
-        return (s->records - s->run_records) / 2;
-    const uint64_t spread = s->records - s->run_records, steps = s->n_runs - 1;
-    return k * (spread / steps) + k * (spread % steps) / steps;
+    return sample_of(&file->tensors[i], record_elements, limit_bytes).n_elements;
 }
 
 int lp_load_sample(struct lp_load_file *file, uint32_t i, uint32_t record_elements,
                    uint64_t limit_bytes, void *dst, struct lp_error *err)
 {
     const struct lp_load_tensor *tensor = &file->tensors[i];
-    const struct sample s = sample_plan(tensor, record_elements, limit_bytes);
+    const struct lp_sample sample = sample_of(tensor, record_elements, limit_bytes);
+    const uint64_t run_elements = lp_codec_sample_run_elements(&sample);
     uint8_t *at = dst;
     int rc;
 
-    if (s.whole)
-        return lp_load_read(file, i, 0, tensor->geometry.n_elements, dst, err);
-    const uint64_t run_elements = s.run_records * s.record_elements;
-    for (uint64_t k = 0; k < s.n_runs; k++) {
-        const uint64_t first = sample_run_record(&s, k) * s.record_elements;
-
-        LP_TRY(rc, lp_load_read(file, i, first, run_elements, at, err));
+    for (uint64_t k = 0; k < sample.n_runs; k++) {
+        LP_TRY(rc,
+               lp_load_read(file, i, lp_codec_sample_run_first(&sample, k), run_elements, at, err));
         at += run_elements * tensor->geometry.elem_bytes;
     }
     return 0;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codec/sample.h"
+
+#include "base/bytes.h"
+
+struct lp_sample lp_codec_sample(const struct lp_geometry *geometry, uint32_t record_elements,
+                                 uint64_t limit_bytes, uint64_t run_bytes)
+{
+    const uint64_t limit = limit_bytes / geometry->elem_bytes;
+    const uint64_t run_elements = LP_MIN(run_bytes / geometry->elem_bytes, limit);
+    struct lp_sample sample = {.whole = geometry->n_elements <= limit || record_elements == 0 ||
+                                        record_elements > geometry->n_elements,
+                               .record_elements = record_elements,
+                               .n_runs = 1,
+                               .n_elements = geometry->n_elements};
+
+    if (sample.whole)
+        return sample;
+    sample.records = geometry->n_elements / record_elements;
+    sample.run_records = LP_MAX(run_elements / record_elements, 1);
+    sample.n_runs = LP_MAX(limit / (sample.run_records * record_elements), 1);
+    sample.n_elements = sample.n_runs * sample.run_records * record_elements;
+    return sample;
+}
+
+uint64_t lp_codec_sample_run_elements(const struct lp_sample *sample)
+{
+    return sample->n_elements / sample->n_runs;
+}
+
+/* k * spread / steps would overflow; quotient and remainder do not, as n_runs and k are small. */
+uint64_t lp_codec_sample_run_first(const struct lp_sample *sample, uint64_t k)
+{
+    const uint64_t spread = sample->records - sample->run_records;
+    uint64_t record;
+
+    if (sample->whole)
+        return 0;
+    if (sample->n_runs == 1)
+        record = spread / 2;
+    else
+        record = k * (spread / (sample->n_runs - 1)) +
+                 k * (spread % (sample->n_runs - 1)) / (sample->n_runs - 1);
+    return record * sample->record_elements;
+}
