@@ -31,6 +31,8 @@ static int check_gather(const struct lp_tensor *tensor, const struct lp_gather *
                             lp_dtype_name(tensor->info.dtype));
     if (gather->dst == NULL && gather->dst_bytes != 0)
         return lp_error_set(err, LP_EINVAL, "dst is NULL and dst_bytes is not 0");
+    if (gather->device < -1)
+        return lp_error_set(err, LP_EINVAL, "device is %d: -1 is the CPU", gather->device);
     return 0;
 }
 

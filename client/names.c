@@ -58,6 +58,8 @@ const char *lp_codec_name(uint32_t codec)
 
 void lp_options_init(void *options, uint32_t struct_size)
 {
+    if (options == NULL || struct_size < sizeof(struct_size))
+        return;
     memset(options, 0, struct_size);
     memcpy(options, &struct_size, sizeof(struct_size));
     if (struct_size == sizeof(struct lp_gather))

@@ -171,10 +171,10 @@ CLIENT_TEST(client_read, refuses_bad_calls)
     back = malloc(N * tensor.row_bytes);
     memset(back, 0xa5, N * tensor.row_bytes);
     const struct lp_gather good = gather_of(numbers.wide, 8, N, back, N * tensor.row_bytes);
-    struct lp_gather cases[9];
-    static const int codes[9] = {LP_EINVAL, LP_EINVAL, LP_EINVAL, LP_EINVAL, LP_ENOTSUP,
-                                 LP_ESIZE,  LP_EINVAL, LP_ESIZE,  LP_ESIZE};
-    for (size_t i = 0; i < 9; i++)
+    struct lp_gather cases[10];
+    static const int codes[10] = {LP_EINVAL, LP_EINVAL, LP_EINVAL, LP_EINVAL, LP_ENOTSUP,
+                                  LP_ESIZE,  LP_EINVAL, LP_ESIZE,  LP_ESIZE,  LP_EINVAL};
+    for (size_t i = 0; i < 10; i++)
         cases[i] = good;
     cases[0].struct_size = 16;
     cases[1].flags = 1;
@@ -185,7 +185,8 @@ CLIENT_TEST(client_read, refuses_bad_calls)
     cases[6].dst = NULL;
     cases[7].n_rows = UINT64_MAX / 2;
     cases[8].rows = NULL;
-    for (size_t i = 0; i < 9; i++) {
+    cases[9].device = -2;
+    for (size_t i = 0; i < 10; i++) {
         cr_assert_eq(lp_tensor_gather(reader, &cases[i], &err), codes[i], "%zu: %s", i, err.text);
         cr_assert_gt(strlen(err.text), 10);
     }
@@ -194,6 +195,7 @@ CLIENT_TEST(client_read, refuses_bad_calls)
     cases[0] = good;
     cases[0].out_dtype = LP_DTYPE_F32; /* as it is stored */
     cr_assert_eq(lp_tensor_gather(reader, &cases[0], &err), 0, "%s", err.text);
+    lp_options_init(NULL, sizeof(good));
     cr_assert_eq(lp_tensor_gather(NULL, &good, &err), LP_EINVAL);
     cr_assert_eq(lp_tensor_gather(reader, NULL, &err), LP_EINVAL);
     cr_assert_eq(lp_tensor_register(reader, -1, NULL, &err), LP_EINVAL);

@@ -189,7 +189,7 @@ struct lp_client_info {
     char server[60];     /* "lanepackd 0.1.0", or "local" */
 };
 
-/* Set struct_size and the defaults (all else 0). options: any struct of this header. */
+/* Set struct_size and the defaults (all else 0). options: any struct of this header, or NULL. */
 LP_API void lp_options_init(void *options, uint32_t struct_size);
 
 /* Connect. options may be NULL. Returns new; lp_client_close() ends it. LP_ECONN (nothing listens
