@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define LISTEN_BACKLOG 256
-#define LISTEN_LOCK_S 3u /* longest wait for another daemon that starts */
+#define LISTEN_LOCK_S 3u      /* longest wait for another daemon that starts */
 #define LISTEN_INHERITED_FD 3 /* SD_LISTEN_FDS_START */
 #define LISTEN_SYSTEM_PATH "/run/lanepack/control.sock"
 
