@@ -220,8 +220,7 @@ static int next_answer(struct lp_call *call, struct lp_proto_answer *ret_answer,
     return rc;
 }
 
-/* What there is no memory to note ends with the connection. */
-static void note_orphan(struct lp_call *call, enum lp_call_orphan kind, const json_t *id)
+void lp_call_note_orphan(struct lp_call *call, enum lp_call_orphan kind, const json_t *id)
 {
     struct lp_call_orphans *orphans = &call->orphans[kind];
 
@@ -250,12 +249,12 @@ static void note_orphans(struct lp_call *call, const json_t *result)
         const json_t *lease = json_object_get(item, "lease");
 
         if (lease != NULL)
-            note_orphan(call, LP_CALL_LEASES, lease);
+            lp_call_note_orphan(call, LP_CALL_LEASES, lease);
         else
-            note_orphan(call, LP_CALL_OIDS, json_object_get(item, "oid"));
+            lp_call_note_orphan(call, LP_CALL_OIDS, json_object_get(item, "oid"));
     }
     if (json_object_get(result, "fds") != NULL)
-        note_orphan(call, LP_CALL_ARENAS, json_object_get(result, "arena"));
+        lp_call_note_orphan(call, LP_CALL_ARENAS, json_object_get(result, "arena"));
 }
 
 /* Past an answer that nobody waits for any more. The descriptors of the next one may be here

@@ -45,6 +45,10 @@ int lp_call_ask(struct lp_call *call, const char *method, const json_t *params, 
                 struct lp_fdset *ret_fds, size_t n_fds, bool *ret_sent, uint64_t deadline_ns,
                 struct lp_error *err);
 
+/* Note something that an answer handed out (id: an integer; anything else is passed over) as
+ * nobody's: the link hands it back. What there is no memory to note ends with the connection. */
+void lp_call_note_orphan(struct lp_call *call, enum lp_call_orphan kind, const json_t *id);
+
 /* After a connection was lost: true when the daemon's process is known to have ended (waits a
  * little for one that is just ending). */
 bool lp_call_peer_ended(const struct lp_call *call);

@@ -338,6 +338,11 @@ static int link_open(void *user, const char *const *names, size_t n,
                 break;
             got++;
         }
+        /* Behind one that had no room smaller ones may have come: those are asked for again, too.
+         */
+        for (size_t i = got; i < asked; i++)
+            lp_call_note_orphan(&link->call, LP_CALL_LEASES,
+                                json_object_get(json_array_get(items, i), "lease"));
         json_decref(result);
         done += got;
     }

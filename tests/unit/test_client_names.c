@@ -146,6 +146,42 @@ CLIENT_TEST(client_names, opens_many)
     free_many(many);
 }
 
+/* With short lines an answer has no room for all that were asked for: the rest is asked for again.
+ */
+Test(client_names_apart, short_lines_bring_many_all_the_same)
+{
+    struct lp_error err = {.struct_size = sizeof(err)};
+    static lp_tensor *tensors[MANY];
+    static int codes[MANY];
+    struct client_env env;
+    struct wire wire;
+
+    client_env_daemon(&env, (const char *const[]){"--control-max-message=256KiB", NULL});
+    wire_hello(&wire, &env.daemon);
+    struct many *many = put_many(env.client);
+    struct listing listing = {many, 0, 0};
+    json_t *before = wire_call(&wire, "daemon.stats", NULL);
+    cr_assert_eq(lp_client_open(env.client, many->names, MANY, tensors, codes, &err), 0, "%s",
+                 err.text);
+    json_t *after = wire_call(&wire, "daemon.stats", NULL);
+    /* More requests than names alone would make. */
+    cr_assert_gt(wire_number(after, "requests") - wire_number(before, "requests"), MANY / 256 + 2);
+    json_decref(before);
+    json_decref(after);
+    wire_await(&wire, "leases", MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        client_check(tensors[i], &many->tensor);
+        lp_tensor_close(tensors[i]);
+    }
+    wire_await(&wire, "leases", 0);
+    cr_assert_eq(lp_client_list(env.client, NULL, list_next, &listing, &err), 0, "%s", err.text);
+    cr_assert_eq(listing.n, MANY);
+    wire_close(&wire);
+    free_many(many);
+    client_env_fini(&env);
+    ASSERT_NO_LEAK();
+}
+
 /* Calls that make no sense, and names that cannot be, change nothing. */
 CLIENT_TEST(client_names, refuses_bad_calls)
 {
