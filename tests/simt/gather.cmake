@@ -17,6 +17,7 @@ foreach(seed RANGE 1 4)
   lp_add_test(simt.gather_random_${seed} COMMAND test_gather ${part} 4 TIMEOUT 300
     ENV LANEPACK_SIMT_ORDER=random LANEPACK_SIMT_SEED=${seed} LANEPACK_SIMT_FILL=${seed})
 endforeach()
+lp_add_test(simt.gather_golden COMMAND test_gather golden "${PROJECT_SOURCE_DIR}/tests/golden")
 
 # From the PTX: results in four shares, and the budget.
 lp_ptx_file(lp_gather_ptx "${lp_entry}" 80)
@@ -41,12 +42,32 @@ if(LP_NVCC)
   set(lp_budget_args "${CMAKE_CURRENT_SOURCE_DIR}/budget.csv" "${lp_nvcc_version}"
     "${lp_ptxas_log}")
 endif()
-foreach(part RANGE 3)
-  lp_add_test(simt.gather_ptx_${part} COMMAND test_gather_ptx ${lp_gather_ptx} ${part} 4
+# Without nvcc each of these has no argument, says so and is skipped. Sanitizers would see nothing of
+# the kernel here, which is data to this executor.
+if(NOT LP_SANITIZE)
+  if(LP_NVCC)
+    set(lp_golden_args golden "${PROJECT_SOURCE_DIR}/tests/golden")
+  endif()
+  foreach(part RANGE 3)
+    if(LP_NVCC)
+      set(lp_part_args ${part} 4)
+    endif()
+    lp_add_test(simt.gather_ptx_${part} COMMAND test_gather_ptx ${lp_gather_ptx} ${lp_part_args}
+      TIMEOUT 300)
+  endforeach()
+  lp_add_test(simt.gather_ptx_golden COMMAND test_gather_ptx ${lp_gather_ptx} ${lp_golden_args})
+  lp_add_test(simt.gather_budget COMMAND test_gather_budget ${lp_gather_ptx} ${lp_budget_args}
     TIMEOUT 300)
-endforeach()
-lp_add_test(simt.gather_budget COMMAND test_gather_budget ${lp_gather_ptx} ${lp_budget_args}
-  TIMEOUT 300)
+endif()
+
+# Each lane is a fiber to ThreadSanitizer, and only barriers order them: races between lanes show.
+if("thread" IN_LIST LP_SANITIZE)
+  lp_add_test(tsan.gather COMMAND test_gather 0 12 TIMEOUT 300
+    ENV LANEPACK_SIMT_ORDER=random LANEPACK_SIMT_SEED=7)
+  lp_add_test(tsan.gather_golden COMMAND test_gather golden "${PROJECT_SOURCE_DIR}/tests/golden"
+    TIMEOUT 300)
+  add_dependencies(lp_tsan_programs test_gather)
+endif()
 
 # The gateway over the stand-in driver.
 add_library(lp_gpu_case STATIC gpu_case.c)

@@ -3,9 +3,11 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 extern "C" {
 #include "codec/table.h"
+#include "tests/lib/lpk_memory.h"
 }
 
 void die(const std::string &what)
@@ -277,6 +279,7 @@ void compare_damaged(const GatherTable &table, const unsigned char *got, uint64_
             " after damage, the host says " + std::to_string(first_corrupt));
 }
 
+/* All rows by number, whatever state the table is in. */
 void gather_damaged(const GatherTable &table, const Launch &launch, const std::string &name)
 {
     const lp_geometry &g = table.geometry();
@@ -296,7 +299,8 @@ void gather_damaged(const GatherTable &table, const Launch &launch, const std::s
     call.out_dev = out.address();
     call.out_bytes = out.bytes;
     call.status_dev = status_block.address();
-    if (lp_gpu_plan_gather(&args, &shape, &table.table, &call, g.n_elements, 99u << 10, 1, &err) < 0)
+    if (lp_gpu_plan_gather(&args, &shape, &table.table, &call, g.n_elements, 99u << 10, 1, &err) <
+        0)
         die(name + ": " + err.text);
     std::vector<Range> ranges = {{"index", table.index.get(), false},
                                  {"addresses", table.addresses.get(), false},
@@ -335,6 +339,74 @@ void check_damage(const TableSpec &spec, unsigned rounds, const Launch &launch)
             continue;
         table.flip_segment_bit(0, bit);
     }
+}
+
+/* --- stored files ---------------------------------------------------------------------------- */
+
+namespace {
+
+struct GoldenRun {
+    const Launch &launch;
+    std::string path;
+    unsigned tables;
+};
+
+std::vector<unsigned char> read_file(const std::string &path)
+{
+    FILE *const file = fopen(path.c_str(), "rb");
+    std::vector<unsigned char> bytes;
+    unsigned char buffer[4096];
+    size_t n;
+
+    if (file == nullptr)
+        die(path + ": cannot be read");
+    while ((n = fread(buffer, 1, sizeof(buffer), file)) > 0)
+        bytes.insert(bytes.end(), buffer, buffer + n);
+    fclose(file);
+    return bytes;
+}
+
+int gather_golden(void *user, const char *name, const lp_view *view, lp_error *)
+{
+    GoldenRun &run = *static_cast<GoldenRun *>(user);
+
+    if (view->table->geometry.n_elements == 0)
+        return 0;
+    const GatherTable table(view);
+    gather_damaged(table, run.launch, run.path + ", " + name);
+    run.tables++;
+    return 0;
+}
+
+/* A file that is no .lpk at all is the host's to refuse: nothing of it reaches a device. */
+void read_golden(GoldenRun &run)
+{
+    std::vector<unsigned char> bytes = read_file(run.path);
+    const uint64_t n = bytes.size();
+    lp_error err{};
+
+    bytes.resize(n + 64);
+    lpk_memory_read(bytes.data(), n, gather_golden, &run, &err);
+}
+
+} /* namespace */
+
+unsigned check_golden(const std::string &folder, const Launch &launch)
+{
+    namespace fs = std::filesystem;
+    GoldenRun run = {launch, "", 0};
+
+    for (const fs::directory_entry &entry : fs::directory_iterator(folder + "/valid")) {
+        run.path = entry.path().string();
+        if (entry.path().extension() == ".lpk")
+            read_golden(run);
+    }
+    for (const fs::directory_entry &entry : fs::directory_iterator(folder + "/invalid")) {
+        run.path = entry.path().string() + "/input";
+        if (fs::exists(run.path))
+            read_golden(run);
+    }
+    return run.tables;
 }
 
 /* --- what to run ----------------------------------------------------------------------------- */

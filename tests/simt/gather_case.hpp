@@ -120,9 +120,14 @@ struct Gather {
 uint64_t check_gather(const GatherTable &table, const Gather &gather, const Launch &launch,
                       const std::string &name);
 
-/* Turn bits of records and of the index over: whatever the host rejects the kernel must reject, what
- * the host decodes the kernel must decode alike, and nothing may be touched that it was not given. */
+/* Turn bits of records and of the index over: whatever the host rejects the kernel must reject,
+ * what the host decodes the kernel must decode alike, and nothing may be touched that it was not
+ * given. */
 void check_damage(const TableSpec &spec, unsigned rounds, const Launch &launch);
+
+/* Every stored .lpk file below folder whose heads are good: rows as the host decodes them, corrupt
+ * records where it finds them. Returns how many tables there were. */
+unsigned check_golden(const std::string &folder, const Launch &launch);
 
 /* n random row numbers below rows, with repeats; one in bad_every out of range (0: none). */
 std::vector<int64_t> random_rows(uint64_t rows, size_t n, uint64_t seed, unsigned bad_every);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gather kernels' own source under the fiber executor, against the host decoder.
  *
- *     test_gather [PART OF_PARTS]     run every PARTS-th table, from PART on */
+ *     test_gather [PART PARTS]        every PARTS-th table, from PART on
+ *     test_gather golden FOLDER       the stored .lpk files below it */
 #include "gather_case.hpp"
 #include "simt_export.hpp"
 
@@ -84,6 +85,11 @@ int main(int argc, char **argv)
     uint64_t bytes = 0;
     size_t n = 0;
 
+    if (argc > 2 && strcmp(argv[1], "golden") == 0) {
+        n = check_golden(argv[2], launch_fibers);
+        printf("%zu stored tables: as the host decodes them\n", n);
+        return n == 0;
+    }
     if (parts == 0)
         return 2;
     for (size_t i = part; i < specs.size(); i += parts, n++)

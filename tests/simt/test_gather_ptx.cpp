@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gather kernels' PTX, as nvcc emitted it, against the host decoder.
  *
- *     test_gather_ptx [FILE.ptx [PART PARTS]] */
+ *     test_gather_ptx [FILE.ptx [PART PARTS]]
+ *     test_gather_ptx FILE.ptx golden FOLDER */
 #include "gather_ptx.hpp"
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 int main(int argc, char **argv)
 try {
@@ -14,6 +16,12 @@ try {
         return 77;
     }
     PtxRunner runner(ptx::Module::load(argv[1]));
+    if (argc > 3 && strcmp(argv[2], "golden") == 0) {
+        const unsigned tables = check_golden(argv[3], runner.launch());
+
+        printf("%u stored tables from PTX: as the host decodes them\n", tables);
+        return tables == 0;
+    }
     const size_t parts = argc > 3 ? strtoul(argv[3], nullptr, 10) : 1;
     const size_t part = argc > 3 ? strtoul(argv[2], nullptr, 10) : 0;
     const std::vector<TableSpec> specs = all_specs();
