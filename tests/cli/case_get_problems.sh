@@ -2,7 +2,8 @@
 # What can't be got or put says why, leaves no file, and stores nothing.
 start_daemon
 py 'np.save("a.npy", bell(3000, 64)); np.save("s.npy", np.float32(3).reshape(()))
-np.save("bad.npy", np.array([0, 3000, 1], dtype="<i8")); np.save("neg.npy", np.array([0, 1, -1], dtype="<i4"))
+np.save("bad.npy", np.array([0, 3000, 1], dtype="<i8"))
+np.save("neg.npy", np.array([0, 1, -1], dtype="<i4"))
 np.save("float.npy", np.array([0.0])); np.save("two.npy", np.zeros((2, 2), dtype="<i8"))
 np.save("big.npy", np.zeros((4, 4), dtype=">f4")); np.save("complex.npy", np.zeros(4, dtype="<c8"))
 safetensors("m.safetensors", {"x": ("F32", bell(4, 4)), "y": ("F32", bell(4, 4))})'

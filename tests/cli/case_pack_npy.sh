@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # A .npy file into an .lpk and back, bit for bit, through each codec; everything without a daemon.
-py 'np.save("a.npy", bell(3000, 64)); np.save("i.npy", np.arange(5000, dtype="<i8").reshape(50, 100))
+py 'np.save("a.npy", bell(3000, 64))
+np.save("i.npy", np.arange(5000, dtype="<i8").reshape(50, 100))
 np.save("f.npy", np.asfortranarray(bell(100, 64)))'
 run lanepack pack a.npy a.lpk
 run lanepack pack -q i.npy i.lpk --codec raw
-run_json '[(t["name"], t["dtype"], t["shape"], t["codec"], t["logical_bytes"]) for t in d["tensors"]], d["output"], 0 < d["tensors"][0]["bound_saving"] < 1' \
+run_json '[(t["name"], t["dtype"], t["shape"], t["codec"], t["logical_bytes"])
+    for t in d["tensors"]], d["output"], 0 < d["tensors"][0]["bound_saving"] < 1' \
     lanepack pack a.npy i.npy f.npy all.lpk --json
 run lanepack inspect i.lpk
-run_json '[(t["name"], t["codec"], t["layout"], t["logical_bytes"], t["stored_bytes"] < t["logical_bytes"], t["wire_bytes"] <= t["logical_bytes"]) for t in d["tensors"]]' \
+run_json '[(t["name"], t["codec"], t["layout"], t["logical_bytes"],
+    t["stored_bytes"] < t["logical_bytes"], t["wire_bytes"] <= t["logical_bytes"])
+    for t in d["tensors"]]' \
     lanepack inspect a.lpk all.lpk --json
 run lanepack verify a.lpk
 run lanepack verify a.lpk --against a.npy
@@ -28,7 +32,8 @@ lanepack pack -q --record-elements 96 --align 32 a.npy c.lpk && lanepack unpack 
     cmp a.npy c.npy && echo records of 96
 # Fortran order comes back in C order, the same numbers.
 run lanepack unpack all.lpk folder
-py 'print(np.array_equal(np.load("folder/f.npy"), np.load("f.npy")), np.load("folder/f.npy").flags.c_contiguous)'
+py 'f = np.load("folder/f.npy")
+print(np.array_equal(f, np.load("f.npy")), f.flags.c_contiguous)'
 run lanepack unpack all.lpk f2.npy --name f
 cmp folder/f.npy f2.npy && echo same
 run lanepack unpack all.lpk f2.npy --name g

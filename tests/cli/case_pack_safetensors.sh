@@ -13,7 +13,8 @@ run lanepack verify m.lpk --against m.safetensors
 run lanepack unpack m.lpk folder
 ls folder
 py 'print(np.array_equal(np.load("folder/model_w.npy"), np.load("w.npy")))
-print(np.array_equal(np.load("folder/model_b.npy").view("<u2"), np.fromfile("bf16.bin", "<u2").reshape(500, 64)))'
+print(np.array_equal(np.load("folder/model_b.npy").view("<u2"),
+    np.fromfile("bf16.bin", "<u2").reshape(500, 64)))'
 run lanepack pack -q raw.bin raw.lpk --dtype f32 --shape 500,64 --offset 29
 run lanepack verify raw.lpk --against w.npy
 run lanepack verify raw.lpk --against raw.bin --dtype f32 --shape 500,64 --offset 29

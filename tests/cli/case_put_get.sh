@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # The daily round with a daemon: put, list, inspect, get, rm, status, shutdown.
 start_daemon
-py 'np.save("a.npy", bell(3000, 64)); np.save("b.npy", np.arange(6000, dtype="<i4").reshape(60, 100))
-np.save("rows.npy", np.array([7, 0, 2999, 7], dtype="<i8")); np.save("rows32.npy", np.array([7, 0, 2999, 7], dtype="<u4"))
+py 'np.save("a.npy", bell(3000, 64))
+np.save("b.npy", np.arange(6000, dtype="<i4").reshape(60, 100))
+np.save("rows.npy", np.array([7, 0, 2999, 7], dtype="<i8"))
+np.save("rows32.npy", np.array([7, 0, 2999, 7], dtype="<u4"))
 np.save("none.npy", np.array([], dtype="<i8"))'
 run lanepack status
 run_json 'd["ready"], d["objects"], d["pool"]["bytes"], d["pool"]["chunk"]' lanepack status --json
 run lanepack list
 run lanepack put b.npy --codec raw
-run_json '[(t["name"], t["dtype"], t["shape"], t["codec"], t["logical_bytes"], t["version"] > 0) for t in d["tensors"]]' \
+run_json '[(t["name"], t["dtype"], t["shape"], t["codec"], t["logical_bytes"], t["version"] > 0)
+    for t in d["tensors"]]' \
     lanepack put a.npy --json --verify
 run lanepack put a.npy
 run lanepack put a.npy --if-absent

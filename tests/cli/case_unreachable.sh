@@ -26,17 +26,19 @@ open(sys.argv[2], "w")
 c = s.accept()[0]
 c.recv(4096)
 if sys.argv[3]:
-    c.sendall(sys.argv[3].encode() + b"\n")
+    c.sendall(sys.argv[3].replace("\n", "").encode() + b"\n")
 c.recv(4096)' "$LANEPACK_SOCKET" "$LP_CLI_WORK/listening" "$1" &
     while [ ! -e "$LP_CLI_WORK/listening" ]; do sleep 0.02; done
 }
 listen ''
 run lanepack list --timeout 1
 wait
-listen '{"jsonrpc":"2.0","id":1,"error":{"code":-43,"message":"you speak protocol 0 to 0, this daemon 3 to 4"}}'
+text='you speak protocol 0 to 0, this daemon 3 to 4'
+listen '{"jsonrpc":"2.0","id":1,"error":{"code":-43,"message":"'"$text"'"}}'
 run lanepack list
 wait
-listen '{"jsonrpc":"2.0","id":1,"result":{"epoch":"00000000000000aa","proto":9,"server":"x","limits":{"message_bytes":1048576}}}'
+listen '{"jsonrpc":"2.0","id":1,"result":{"epoch":"00000000000000aa","proto":9,"server":"x",
+"limits":{"message_bytes":1048576}}}'
 run_json 'd' lanepack status --json
 wait
 listen 'hello yourself'

@@ -16,8 +16,8 @@ run lanepack verify two.lpk --against names.safetensors
 run lanepack verify a.lpk --against none.npy
 run lanepack verify none.lpk
 run lanepack verify a.npy
-# One bit in each part of the file (signature, version, head, records, directory): each is found, and
-# nothing is unpacked from it.
+# One bit in each part of the file (signature, version, head, records, directory): each is found,
+# and nothing is unpacked from it.
 py 'whole = open("a.lpk", "rb").read()
 for i, at in enumerate([0, 9, 100, 4096 + 50, len(whole) // 2, len(whole) - 20]):
     bad = bytearray(whole); bad[at] ^= 4

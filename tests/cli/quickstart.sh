@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# quickstart.sh SOURCE-FOLDER: ./quickstart --generated must run through and say so. It builds, which
-# takes its time, so it is asked for by LANEPACK_TEST_QUICKSTART=1.
+# quickstart.sh SOURCE-FOLDER: ./quickstart --generated must run through and say so. It builds,
+# which takes its time, so it is asked for by LANEPACK_TEST_QUICKSTART=1.
 set -u -o pipefail
 if [ "${LANEPACK_TEST_QUICKSTART-}" != 1 ]; then
     echo "waived: LANEPACK_TEST_QUICKSTART is not 1"

@@ -30,6 +30,7 @@ trap 'exit 130' INT TERM
 mkdir "$work/dir"
 export PATH="$bin:$PATH" LP_CLI_WORK="$work" LC_ALL=C
 unset LANEPACK_SOCKET XDG_RUNTIME_DIR
+# shellcheck disable=SC1090,SC1091  # which case is an argument
 (cd "$work/dir" && . "$here/lib.sh" && . "$case_file") >"$work/raw" 2>"$work/stderr"
 status=$?
 if [ $status -eq 77 ]; then
@@ -40,7 +41,8 @@ mask() {
     sed -E -e "s#$work/dir#DIR#g" -e "s#$work#WORK#g" \
         -e 's/-?[0-9]+\.[0-9] %/N %/g' -e 's/ +N %/ N %/g' \
         -e 's/\b(pid|up) [0-9]+/\1 N/g' -e 's/epoch [0-9a-f]{16}/epoch HEX/' \
-        -e 's/codecs on (scalar|avx2|avx512|neon)/codecs on TIER/' -e 's/[0-9]+\.[0-9]+ GB\/s/N GB\/s/g' \
+        -e 's/codecs on (scalar|avx2|avx512|neon)/codecs on TIER/' \
+        -e 's/[0-9]+\.[0-9]+ GB\/s/N GB\/s/g' \
         -e 's/(ibp|lane)( +(packed|slotted) +[0-9.]+ [KM]?i?B) +[0-9.]+ [KM]?i?B/\1\2 N/' \
         -e 's/\((one thread), [a-z0-9]+\)/(\1, TIER)/'
 }
