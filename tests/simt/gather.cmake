@@ -49,8 +49,8 @@ if(LP_NVCC)
   set(lp_budget_args "${CMAKE_CURRENT_SOURCE_DIR}/budget.csv" "${lp_nvcc_version}"
     "${lp_ptxas_log}")
 endif()
-# Without nvcc each of these has no argument, says so and is skipped. Sanitizers would see nothing of
-# the kernel here, which is data to this executor.
+# Without nvcc each of these has no argument, says so and is skipped. Sanitizers would see nothing
+# of the kernel here, which is data to this executor.
 if(NOT LP_SANITIZE)
   if(LP_NVCC)
     set(lp_golden_args golden "${PROJECT_SOURCE_DIR}/tests/golden")
