@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results on standard output, errors on standard error, for people or as JSON. */
+#include "base/error.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 
 static int exit_code(int code)
 {
-    if (code == LP_ECONN || code == LP_ETIMEDOUT || code == LP_EPROTO || code == LP_EPERM)
+    if (code == LP_ECONN || code == LP_ETIMEDOUT || code == LP_EPROTO)
         return LP_CLI_UNREACHABLE;
     if (code == LP_EVERSION || code == LP_ESTALE)
         return LP_CLI_MISMATCH;
@@ -128,6 +129,7 @@ int lp_cli_connect(const struct lp_cli_args *args, lp_client **ret_client, struc
 {
     struct lp_connect_options options;
     uint64_t seconds = 0;
+    int rc;
 
     lp_options_init(&options, sizeof(options));
     (void)lp_cli_number(args, LP_CLI_TIMEOUT, LP_CLI_TIMEOUT_MAX, &seconds);
@@ -135,5 +137,7 @@ int lp_cli_connect(const struct lp_cli_args *args, lp_client **ret_client, struc
     options.name_space = args->value[LP_CLI_NAMESPACE];
     options.app = "lanepack";
     options.timeout_ns = seconds * UINT64_C(1000000000);
-    return lp_client_connect(&options, ret_client, err);
+    rc = lp_client_connect(&options, ret_client, err);
+    /* To a script a daemon that may not be asked is one that can't be reached; a file is not. */
+    return rc == LP_EPERM ? lp_error_wrap(err, LP_ECONN, "the daemon") : rc;
 }

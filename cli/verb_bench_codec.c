@@ -130,6 +130,8 @@ int lp_cli_bench_codec(struct lp_cli_bench *bench)
     struct lp_error err = LP_ERROR_INIT;
     int rc = 0;
 
+    if (args->n_items < 2)
+        return lp_cli_usage(args, "bench codec takes tensor files");
     if (bench->results == NULL)
         (void)printf("one thread, codecs on %s; GB/s of logical bytes, medians of %u\n"
                      "%-26s %-5s %-5s %7s %6s %6s %7s %7s %8s %8s %8s\n",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack, unpack, verify: .lpk files, without a daemon. */
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "cli/report.h"
@@ -8,6 +9,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -157,25 +159,37 @@ static void file_name(const char *tensor, char *name, size_t room)
         *at = '_';
 }
 
-static bool same_file(const char *one, const char *other)
+/* Order of names as files: '/' and '_' are one. */
+static int compare_file_names(const void *a, const void *b)
 {
+    const char *one = *(const char *const *)a, *other = *(const char *const *)b;
+
     while (*one != '\0' && (*one == '/' ? '_' : *one) == (*other == '/' ? '_' : *other)) {
         one++;
         other++;
     }
-    return *one == '\0' && *other == '\0';
+    return (*one == '/' ? '_' : *one) - (*other == '/' ? '_' : *other);
 }
 
 /* Tensors whose names are told apart by '/' and '_' alone would write over each other. */
 static int check_file_names(const struct lp_lpk_file *file, struct lp_error *err)
 {
-    for (uint32_t i = 0; i < lp_lpk_count(file); i++)
-        for (uint32_t k = 0; k < i; k++)
-            if (same_file(lp_lpk_name(file, i), lp_lpk_name(file, k)))
-                return lp_error_set(err, LP_EEXIST,
-                                    "%.80s and %.80s would be one file: take them apart (--name)",
-                                    lp_lpk_name(file, k), lp_lpk_name(file, i));
-    return 0;
+    const uint32_t n = lp_lpk_count(file);
+    const char **names = lp_mem_alloc_array((size_t)n + 1, sizeof(const char *));
+    int rc = 0;
+
+    if (names == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for %u names", n);
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = lp_lpk_name(file, i);
+    qsort(names, n, sizeof(const char *), compare_file_names);
+    for (uint32_t i = 1; rc == 0 && i < n; i++)
+        if (compare_file_names(&names[i - 1], &names[i]) == 0)
+            rc = lp_error_set(err, LP_EEXIST,
+                              "%.80s and %.80s would be one file: take them apart (--name)",
+                              names[i - 1], names[i]);
+    lp_mem_free((void *)(uintptr_t)names);
+    return rc;
 }
 
 /* Several tensors go to a folder, each under its name. */

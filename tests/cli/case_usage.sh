@@ -40,5 +40,6 @@ run lanepack list --timeout soon
 run lanepack list --timeout 86401
 run lanepack bench speed
 run lanepack bench gather
+run lanepack bench codec
 run lanepack bench codec a.npy --repeat 1000
 ls

@@ -260,7 +260,7 @@ LP_API int lp_writer_append_elements(lp_writer *writer, const void *elements, ui
                                      struct lp_error *err);
 
 /* Seal, or give up; the writer is gone in any case. ret_info may be NULL. LP_ESIZE: rows are
- * missing. */
+ * missing. After LP_ETIMEDOUT the daemon may still carry the seal out: ask for the name. */
 LP_API int lp_writer_seal_take(lp_writer *writer, struct lp_tensor_info *ret_info,
                                struct lp_error *err);
 LP_API void lp_writer_abort_take(lp_writer *writer);
