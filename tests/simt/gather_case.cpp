@@ -341,6 +341,24 @@ void check_damage(const TableSpec &spec, unsigned rounds, const Launch &launch)
     }
 }
 
+void check_every_bit(const TableSpec &spec, uint64_t stride, const Launch &launch)
+{
+    GatherTable table(spec);
+    const lp_table *const t = table.view->table;
+    const uint64_t bits = 8 * lp_codec_table_segment_bytes(t, 0);
+
+    for (uint64_t bit = 0; bit < 8 * t->index_bytes; bit++) {
+        table.flip_index_bit(bit);
+        gather_damaged(table, launch, spec.text() + ", index bit " + std::to_string(bit));
+        table.flip_index_bit(bit);
+    }
+    for (uint64_t bit = spec.seed % stride; bit < bits; bit += stride) {
+        table.flip_segment_bit(0, bit);
+        gather_damaged(table, launch, spec.text() + ", bit " + std::to_string(bit));
+        table.flip_segment_bit(0, bit);
+    }
+}
+
 /* --- stored files ---------------------------------------------------------------------------- */
 
 namespace {

@@ -125,6 +125,9 @@ uint64_t check_gather(const GatherTable &table, const Gather &gather, const Laun
  * given. */
 void check_damage(const TableSpec &spec, unsigned rounds, const Launch &launch);
 
+/* The same for each bit of the index, and for each stride-th one of the records, one at a time. */
+void check_every_bit(const TableSpec &spec, uint64_t stride, const Launch &launch);
+
 /* Every stored .lpk file below folder whose heads are good: rows as the host decodes them, corrupt
  * records where it finds them. Returns how many tables there were. */
 unsigned check_golden(const std::string &folder, const Launch &launch);

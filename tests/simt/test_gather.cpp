@@ -2,7 +2,8 @@
 /* The gather kernels' own source under the fiber executor, against the host decoder.
  *
  *     test_gather [PART PARTS]        every PARTS-th table, from PART on
- *     test_gather golden FOLDER       the stored .lpk files below it */
+ *     test_gather golden FOLDER       the stored .lpk files below it
+ *     test_gather bits                small tables with one bit turned over */
 #include "gather_case.hpp"
 #include "simt_export.hpp"
 
@@ -75,6 +76,38 @@ uint64_t check_largest()
     return bytes;
 }
 
+/* Small tables of each form, bit by bit. */
+void check_bits()
+{
+    static const struct {
+        uint32_t dtype, codec, word_bytes, layout, align;
+        uint64_t row;
+    } forms[] = {
+        {LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 77},
+        {LP_DTYPE_F16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 61},
+        {LP_DTYPE_F32, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 32, 93},
+        {LP_DTYPE_F64, LP_CODEC_LANE, 0, LP_LAYOUT_SLOTTED, 0, 45},
+        {LP_DTYPE_F8_E5M2, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 300},
+        {LP_DTYPE_F32, LP_CODEC_IBP, 4, LP_LAYOUT_PACKED, 4, 37},
+        {LP_DTYPE_I64, LP_CODEC_IBP, 8, LP_LAYOUT_PACKED, 32, 19},
+    };
+    uint64_t seed = 0;
+
+    for (const auto &form : forms) {
+        TableSpec spec;
+
+        spec.dtype = form.dtype;
+        spec.dims = {2, form.row};
+        spec.seed = ++seed;
+        spec.plan.codec = form.codec;
+        spec.plan.ibp_word_bytes = form.word_bytes;
+        spec.plan.layout = form.layout;
+        spec.plan.align_bytes = form.align;
+        spec.plan.record_elements = (uint32_t)form.row;
+        check_every_bit(spec, 5, launch_fibers);
+    }
+}
+
 } /* namespace */
 
 int main(int argc, char **argv)
@@ -89,6 +122,10 @@ int main(int argc, char **argv)
         n = check_golden(argv[2], launch_fibers);
         printf("%zu stored tables: as the host decodes them\n", n);
         return n == 0;
+    }
+    if (argc == 2 && strcmp(argv[1], "bits") == 0) {
+        check_bits();
+        return 0;
     }
     if (parts == 0)
         return 2;
