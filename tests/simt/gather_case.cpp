@@ -36,6 +36,23 @@ std::string TableSpec::text() const
     return s;
 }
 
+/* Add to the exponents of each row another number. */
+static void add_drift(const lp_geometry &g, unsigned char *data)
+{
+    const lp_dtype_info *const info = lp_codec_dtype_info(g.dtype);
+    const uint64_t mask = (1ull << info->exponent_bits) - 1;
+
+    for (uint64_t i = 0; i < g.n_elements; i++) {
+        uint64_t word = 0;
+
+        memcpy(&word, data + i * g.elem_bytes, g.elem_bytes);
+        const uint64_t old = word >> info->mantissa_bits & mask;
+        const uint64_t drift = i / g.row_elements * 7 % (mask / 2);
+        word ^= (old ^ (old + drift) % mask) << info->mantissa_bits;
+        memcpy(data + i * g.elem_bytes, &word, g.elem_bytes);
+    }
+}
+
 GatherTable::GatherTable(const TableSpec &spec) : view(&own.view), owns(true)
 {
     lp_geometry geometry;
@@ -46,6 +63,8 @@ GatherTable::GatherTable(const TableSpec &spec) : view(&own.view), owns(true)
         die(spec.text() + ": " + err.text);
     std::vector<unsigned char> data(geometry.logical_bytes + 64);
     samples_fill(spec.kind, spec.dtype, geometry.n_elements, spec.seed, data.data());
+    if (spec.drift)
+        add_drift(geometry, data.data());
     if (packed_make(&own, &geometry, &spec.plan, data.data(), 0, &err) != 0)
         die(spec.text() + ": " + err.text);
     copy();
@@ -487,6 +506,20 @@ std::vector<TableSpec> all_specs()
                     spec.plan.record_elements = 0;
                 specs.push_back(spec);
             }
+        }
+    }
+    for (const uint32_t dtype : {LP_DTYPE_F64, LP_DTYPE_F32, LP_DTYPE_F16, LP_DTYPE_BF16,
+                                 LP_DTYPE_F8_E4M3, LP_DTYPE_F8_E5M2}) {
+        for (const uint64_t row : {128u, 1000u}) {
+            TableSpec spec;
+
+            spec.dtype = dtype;
+            spec.dims = {48, row};
+            spec.seed = ++seed;
+            spec.plan.codec = LP_CODEC_LANE;
+            spec.plan.record_elements = (uint32_t)row;
+            spec.drift = true;
+            specs.push_back(spec);
         }
     }
     return specs;

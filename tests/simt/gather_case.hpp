@@ -57,6 +57,7 @@ struct TableSpec {
     lp_plan_params plan{};
     samples_kind kind = SAMPLES_NORMAL;
     uint64_t seed = 1;
+    bool drift = false; /* exponents differ from row to row, so that each record gets its base */
 
     std::string text() const;
 };

@@ -92,7 +92,16 @@ void check_bits()
         {LP_DTYPE_I64, LP_CODEC_IBP, 8, LP_LAYOUT_PACKED, 32, 19},
     };
     uint64_t seed = 0;
+    TableSpec based; /* each record with a base, of five bits in a byte */
 
+    based.dtype = LP_DTYPE_F16;
+    based.dims = {24, 64};
+    based.plan.codec = LP_CODEC_LANE;
+    based.plan.record_elements = 64;
+    based.drift = true;
+    if (GatherTable(based).table.base_bytes == 0)
+        die("no base per record, where one was expected");
+    check_every_bit(based, 11, launch_fibers);
     for (const auto &form : forms) {
         TableSpec spec;
 
