@@ -53,7 +53,14 @@ enum lp_dtype {
     LP_DTYPE_I64 = 13,
     LP_DTYPE_U64 = 14,
     LP_DTYPE_BOOL = 15,
-    LP_DTYPE_END = 16
+    LP_DTYPE_F4_X2 = 16,      /* an element is one byte of two values */
+    LP_DTYPE_F6_E2M3_X4 = 17, /* an element is three bytes of four values */
+    LP_DTYPE_F6_E3M2_X4 = 18, /* likewise */
+    LP_DTYPE_F8_E8M0 = 19,
+    LP_DTYPE_F8_E4M3FNUZ = 20,
+    LP_DTYPE_F8_E5M2FNUZ = 21,
+    LP_DTYPE_C64 = 22,
+    LP_DTYPE_END = 23
 };
 
 enum lp_codec_id {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/shape.h"
 
-#include <string.h>
-
 #include "base/bytes.h"
+
+#include <string.h>
 
 /* docs/FORMAT.md, section 1: what a row must have to be a record, what a group of rows must reach,
  * and the tile of everything else. */
@@ -14,14 +14,28 @@
 
 /* docs/FORMAT.md, section 3, by id. */
 static const struct lp_dtype_info dtypes[LP_DTYPE_END] = {
-    [LP_DTYPE_F64] = {"f64", 8, 11, 52},       [LP_DTYPE_F32] = {"f32", 4, 8, 23},
-    [LP_DTYPE_F16] = {"f16", 2, 5, 10},        [LP_DTYPE_BF16] = {"bf16", 2, 8, 7},
-    [LP_DTYPE_F8_E4M3] = {"f8_e4m3", 1, 4, 3}, [LP_DTYPE_F8_E5M2] = {"f8_e5m2", 1, 5, 2},
-    [LP_DTYPE_I8] = {"i8", 1, 0, 0},           [LP_DTYPE_U8] = {"u8", 1, 0, 0},
-    [LP_DTYPE_I16] = {"i16", 2, 0, 0},         [LP_DTYPE_U16] = {"u16", 2, 0, 0},
-    [LP_DTYPE_I32] = {"i32", 4, 0, 0},         [LP_DTYPE_U32] = {"u32", 4, 0, 0},
-    [LP_DTYPE_I64] = {"i64", 8, 0, 0},         [LP_DTYPE_U64] = {"u64", 8, 0, 0},
-    [LP_DTYPE_BOOL] = {"bool", 1, 0, 0},
+    [LP_DTYPE_F64] = {"f64", 8, 11, 52, 1},
+    [LP_DTYPE_F32] = {"f32", 4, 8, 23, 1},
+    [LP_DTYPE_F16] = {"f16", 2, 5, 10, 1},
+    [LP_DTYPE_BF16] = {"bf16", 2, 8, 7, 1},
+    [LP_DTYPE_F8_E4M3] = {"f8_e4m3", 1, 4, 3, 1},
+    [LP_DTYPE_F8_E5M2] = {"f8_e5m2", 1, 5, 2, 1},
+    [LP_DTYPE_I8] = {"i8", 1, 0, 0, 1},
+    [LP_DTYPE_U8] = {"u8", 1, 0, 0, 1},
+    [LP_DTYPE_I16] = {"i16", 2, 0, 0, 1},
+    [LP_DTYPE_U16] = {"u16", 2, 0, 0, 1},
+    [LP_DTYPE_I32] = {"i32", 4, 0, 0, 1},
+    [LP_DTYPE_U32] = {"u32", 4, 0, 0, 1},
+    [LP_DTYPE_I64] = {"i64", 8, 0, 0, 1},
+    [LP_DTYPE_U64] = {"u64", 8, 0, 0, 1},
+    [LP_DTYPE_BOOL] = {"bool", 1, 0, 0, 1},
+    [LP_DTYPE_F4_X2] = {"f4_x2", 1, 0, 0, 2},
+    [LP_DTYPE_F6_E2M3_X4] = {"f6_e2m3_x4", 3, 0, 0, 4},
+    [LP_DTYPE_F6_E3M2_X4] = {"f6_e3m2_x4", 3, 0, 0, 4},
+    [LP_DTYPE_F8_E8M0] = {"f8_e8m0", 1, 0, 0, 1},
+    [LP_DTYPE_F8_E4M3FNUZ] = {"f8_e4m3fnuz", 1, 0, 0, 1},
+    [LP_DTYPE_F8_E5M2FNUZ] = {"f8_e5m2fnuz", 1, 0, 0, 1},
+    [LP_DTYPE_C64] = {"c64", 8, 0, 0, 1},
 };
 
 const struct lp_dtype_info *lp_codec_dtype_info(uint32_t dtype)

@@ -8,12 +8,15 @@
 #include "base/error.h"
 #include "codec/format.h"
 
-/* One row of the dtype table (docs/FORMAT.md, section 3). */
+/* One row of the dtype table (docs/FORMAT.md, section 3). An element is what shapes, rows, records
+ * and offsets count. Most have one value; those of values of 4 and 6 bits have the fewest values
+ * that fill whole bytes, so that nothing of ours has to know of half a byte. */
 struct lp_dtype_info {
     const char *name;       /* "bf16" */
-    uint32_t bytes;         /* of one element */
-    uint32_t exponent_bits; /* 0: not a float */
+    uint32_t bytes;         /* of one element; not always a power of two */
+    uint32_t exponent_bits; /* 0: no codec takes it for a float */
     uint32_t mantissa_bits;
+    uint32_t values; /* in one element: 1, 2 or 4 */
 };
 
 /* Static; NULL for a number that is no dtype. */

@@ -232,8 +232,10 @@ static int check_gather(const struct lp_gpu_gather_params *g, const struct lp_ga
                             (unsigned long long)g->n_rows, (unsigned long long)g->out_bytes);
     if (g->index_bytes != 4 && g->index_bytes != 8)
         return lp_error_set(err, LP_EINVAL, "row numbers of %u bytes", (unsigned)g->index_bytes);
-    if (g->out_dev % t->elem_bytes != 0 || g->rows_dev % g->index_bytes != 0 ||
-        g->status_dev % 8 != 0)
+    /* An element of 3 bytes is copied as bytes: its border is that of the largest power of two in
+     * it. */
+    if (g->out_dev % (t->elem_bytes & (0u - t->elem_bytes)) != 0 ||
+        g->rows_dev % g->index_bytes != 0 || g->status_dev % 8 != 0)
         return lp_error_set(err, LP_EINVAL, "output, row numbers or status off their border");
     return 0;
 }

@@ -145,7 +145,7 @@ static void scatter(uint8_t *dst, size_t dst_step, const uint8_t *src, size_t sr
         SCATTER(2);
         SCATTER(4);
         SCATTER(8);
-    default: /* no dtype has another size */
+    default: /* no dtype of a .npy file has another size */
         break;
     }
 #undef SCATTER

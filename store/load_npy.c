@@ -189,6 +189,7 @@ static uint32_t dtype_find(char kind, const char *size)
         {'i', "1", LP_DTYPE_I8},  {'u', "1", LP_DTYPE_U8},  {'i', "2", LP_DTYPE_I16},
         {'u', "2", LP_DTYPE_U16}, {'i', "4", LP_DTYPE_I32}, {'u', "4", LP_DTYPE_U32},
         {'i', "8", LP_DTYPE_I64}, {'u', "8", LP_DTYPE_U64}, {'b', "1", LP_DTYPE_BOOL},
+        {'c', "8", LP_DTYPE_C64},
     };
 
     for (size_t i = 0; i < LP_ARRAY_LEN(rows); i++) {

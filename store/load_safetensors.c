@@ -5,9 +5,9 @@
  *   header: {"__metadata__": {text: text}, name: {"dtype", "shape", "data_offsets": [begin, end]}}
  *
  * The tensors' bytes must cover all that follows the header, without holes and overlaps; they may
- * begin at any address. The text is scanned for depth and number of values before jansson makes
- * a tree of it, so that a small file cannot ask for much memory.
- * Source: the safetensors format description. */
+ * begin at any address. All dtypes of version 0.8 of the reference implementation are known. The
+ * text is scanned for depth and number of values before jansson makes a tree of it, so that a small
+ * file cannot ask for much memory. Source: the safetensors format description. */
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "store/load_impl.h"
@@ -31,7 +31,7 @@ struct entry {
 
 static const struct {
     const char *name;
-    uint32_t dtype; /* 0: known to the format, not to us */
+    uint32_t dtype;
 } dtype_rows[] = {
     {"F64", LP_DTYPE_F64},
     {"F32", LP_DTYPE_F32},
@@ -48,14 +48,13 @@ static const struct {
     {"I64", LP_DTYPE_I64},
     {"U64", LP_DTYPE_U64},
     {"BOOL", LP_DTYPE_BOOL},
-    {"F4", 0},
-    {"F6_E2M3", 0},
-    {"F6_E3M2", 0},
-    {"F8_E8M0", 0},
-    {"F8_E4M3FNUZ", 0},
-    {"F8_E5M2FNUZ", 0},
-    {"C64", 0},
-    {"C128", 0},
+    {"F4", LP_DTYPE_F4_X2},
+    {"F6_E2M3", LP_DTYPE_F6_E2M3_X4},
+    {"F6_E3M2", LP_DTYPE_F6_E3M2_X4},
+    {"F8_E8M0", LP_DTYPE_F8_E8M0},
+    {"F8_E4M3FNUZ", LP_DTYPE_F8_E4M3FNUZ},
+    {"F8_E5M2FNUZ", LP_DTYPE_F8_E5M2FNUZ},
+    {"C64", LP_DTYPE_C64},
 };
 
 /* Walk over a string that begins at text[at]; returns where it ends, or size. */
@@ -184,8 +183,6 @@ static int read_dtype(const json_t *value, struct entry *entry, struct lp_error 
     for (size_t i = 0; i < LP_ARRAY_LEN(dtype_rows); i++) {
         if (strcmp(dtype_rows[i].name, name) != 0)
             continue;
-        if (dtype_rows[i].dtype == 0)
-            return lp_error_set(err, LP_ENOTSUP, "key 'dtype': %s is not supported", name);
         entry->dtype = dtype_rows[i].dtype;
         return 0;
     }
@@ -311,11 +308,30 @@ static int entry_follows(const struct entry *entry, uint64_t at, uint64_t data_b
     return 0;
 }
 
-static int entry_place(struct lp_load_file *file, const struct entry *entry, uint64_t base,
+/* The file's shape counts values, ours counts elements: values of 4 or 6 bits must fill whole
+ * elements along the last dimension, or rows would begin within a byte. */
+static int entry_count_elements(struct entry *entry, struct lp_error *err)
+{
+    const uint32_t values = lp_codec_dtype_info(entry->dtype)->values;
+    uint64_t *last = &entry->dims[LP_MAX(entry->ndim, 1u) - 1];
+
+    if (values == 1)
+        return 0;
+    if (entry->ndim == 0 || *last % values != 0)
+        return lp_error_set(err, LP_ENOTSUP,
+                            "key 'shape': values of %u bits travel %u at a time, and the last "
+                            "dimension is no multiple of %u",
+                            8 * lp_codec_dtype_info(entry->dtype)->bytes / values, values, values);
+    *last /= values;
+    return 0;
+}
+
+static int entry_place(struct lp_load_file *file, struct entry *entry, uint64_t base,
                        struct lp_load_tensor *tensor, struct lp_error *err)
 {
     int rc;
 
+    LP_TRY(rc, entry_count_elements(entry, err));
     rc =
         lp_load_tensor_init(file, tensor, entry->name, entry->dtype, entry->ndim, entry->dims, err);
     if (rc < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .lpk files: packed tensors on disk (docs/FORMAT.md, section 7), written and read as streams.
+/* .lpk files: packed tensors on disk (docs/FORMAT.md, section 10), written and read as streams.
  *
  * Writing: open -> add one tensor after another -> commit | close. The file appears at commit, or
  * not at all. Beside the plan's sample, a tensor costs its index and checks and LP_LPK_BUFFER_BYTES
@@ -33,7 +33,7 @@ struct lp_lpk_info {
     uint32_t codec, layout; /* enum lp_codec_id, enum lp_layout */
     uint32_t record_elements;
     uint64_t n_records, raw_records;
-    uint64_t payload_bytes, stored_bytes, wire_bytes; /* docs/FORMAT.md, section 6 */
+    uint64_t payload_bytes, stored_bytes, wire_bytes; /* docs/FORMAT.md, section 9 */
     uint64_t file_offset, file_bytes;                 /* the table in the file, header included */
     char reason[96]; /* why this codec; empty when read from a file */
 };

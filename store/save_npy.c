@@ -12,11 +12,13 @@
 #define HEADER_BYTES 320  /* 8 lengths of 20 digits, and the words around them */
 
 static const char *const descrs[LP_DTYPE_END] = {
-    [LP_DTYPE_F64] = "<f8",  [LP_DTYPE_F32] = "<f4",     [LP_DTYPE_F16] = "<f2",
-    [LP_DTYPE_BF16] = "<u2", [LP_DTYPE_F8_E4M3] = "|u1", [LP_DTYPE_F8_E5M2] = "|u1",
-    [LP_DTYPE_I8] = "|i1",   [LP_DTYPE_U8] = "|u1",      [LP_DTYPE_I16] = "<i2",
-    [LP_DTYPE_U16] = "<u2",  [LP_DTYPE_I32] = "<i4",     [LP_DTYPE_U32] = "<u4",
-    [LP_DTYPE_I64] = "<i8",  [LP_DTYPE_U64] = "<u8",     [LP_DTYPE_BOOL] = "|b1",
+    [LP_DTYPE_F64] = "<f8",         [LP_DTYPE_F32] = "<f4",         [LP_DTYPE_F16] = "<f2",
+    [LP_DTYPE_BF16] = "<u2",        [LP_DTYPE_F8_E4M3] = "|u1",     [LP_DTYPE_F8_E5M2] = "|u1",
+    [LP_DTYPE_I8] = "|i1",          [LP_DTYPE_U8] = "|u1",          [LP_DTYPE_I16] = "<i2",
+    [LP_DTYPE_U16] = "<u2",         [LP_DTYPE_I32] = "<i4",         [LP_DTYPE_U32] = "<u4",
+    [LP_DTYPE_I64] = "<i8",         [LP_DTYPE_U64] = "<u8",         [LP_DTYPE_BOOL] = "|b1",
+    [LP_DTYPE_C64] = "<c8",         [LP_DTYPE_F4_X2] = "|u1",       [LP_DTYPE_F8_E8M0] = "|u1",
+    [LP_DTYPE_F8_E4M3FNUZ] = "|u1", [LP_DTYPE_F8_E5M2FNUZ] = "|u1",
 };
 
 const char *lp_save_npy_descr(uint32_t dtype)
@@ -35,6 +37,17 @@ const char *lp_save_npy_note(uint32_t dtype)
     case LP_DTYPE_F8_E5M2:
         return "f8_e5m2 is written as the uint8 of its bits; with ml_dtypes: "
                "a.view('float8_e5m2')";
+    case LP_DTYPE_F8_E8M0:
+        return "f8_e8m0 is written as the uint8 of its bits; with ml_dtypes: "
+               "a.view('float8_e8m0fnu')";
+    case LP_DTYPE_F8_E4M3FNUZ:
+        return "f8_e4m3fnuz is written as the uint8 of its bits; with ml_dtypes: "
+               "a.view('float8_e4m3fnuz')";
+    case LP_DTYPE_F8_E5M2FNUZ:
+        return "f8_e5m2fnuz is written as the uint8 of its bits; with ml_dtypes: "
+               "a.view('float8_e5m2fnuz')";
+    case LP_DTYPE_F4_X2:
+        return "f4_x2 is written as uint8, two values of 4 bits in each";
     default:
         return NULL;
     }
@@ -78,8 +91,14 @@ int lp_save_npy_open(struct lp_save_npy *ret_save, const char *path,
     uint8_t header[HEADER_BYTES];
     int rc;
 
-    if (lp_save_npy_descr(geometry->dtype) == NULL)
+    if (lp_codec_dtype_info(geometry->dtype) == NULL)
         return lp_error_set(err, LP_EINVAL, "no dtype has number %u", geometry->dtype);
+    if (lp_save_npy_descr(geometry->dtype) == NULL)
+        return lp_error_set(err, LP_ENOTSUP,
+                            "%s: .npy has no dtype of %u bytes for %s: keep it packed (.lpk), or "
+                            "read its rows with lp_tensor_read()",
+                            path, lp_codec_dtype_info(geometry->dtype)->bytes,
+                            lp_codec_dtype_info(geometry->dtype)->name);
     const size_t n = header_format(header, geometry);
     LP_TRY(rc, lp_outfile_open(&save.file, path, err));
     LP_TRY_GOTO(rc, lp_outfile_write(&save.file, header, n, 0, err), fail);

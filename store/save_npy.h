@@ -18,15 +18,17 @@ struct lp_save_npy {
     uint64_t left_bytes; /* still to come */
 };
 
-/* The dtype in numpy's words ("<f4"). bf16 and fp8 have no such word: they are written as the bits
- * they are, "<u2" and "|u1". */
+/* The dtype in numpy's words ("<f4"). bf16, fp8 and f4_x2 have no such word: they are written as
+ * the bits they are, "<u2" and "|u1". NULL for no dtype, and for f6 of both kinds, whose elements
+ * have 3 bytes. */
 const char *lp_save_npy_descr(uint32_t dtype);
 
-/* What a reader of the file must know: for bf16 and fp8 a sentence how to view it ("bf16 written
- * as uint16 bits; ..."), else NULL. The program tells its user. */
+/* What a reader of the file must know: for dtypes that are written as the integers of their bits a
+ * sentence how to view it ("bf16 is written as ..."), else NULL. The program tells its user. */
 const char *lp_save_npy_note(uint32_t dtype);
 
-/* path and geometry borrow. Errors as lp_outfile_open(), and LP_EINVAL for an unknown dtype. */
+/* path and geometry borrow. Errors as lp_outfile_open(), LP_EINVAL for an unknown dtype, and
+ * LP_ENOTSUP for one that .npy cannot hold (says what to do instead). */
 int lp_save_npy_open(struct lp_save_npy *ret_save, const char *path,
                      const struct lp_geometry *geometry, struct lp_error *err);
 

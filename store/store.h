@@ -165,7 +165,7 @@ struct lp_store_info {
     uint32_t dtype, ndim, codec, layout;
     uint64_t dims[LP_FORMAT_DIMS_MAX];
     uint64_t version; /* grows with each seal of the store: never twice in an epoch */
-    uint64_t logical_bytes, stored_bytes, wire_bytes; /* docs/FORMAT.md, section 6 */
+    uint64_t logical_bytes, stored_bytes, wire_bytes; /* docs/FORMAT.md, section 9 */
     uint64_t record_bytes, n_records, raw_records;
     uint64_t fingerprint; /* XXH3 of what a reader relies on: object.h */
     uint32_t leases;

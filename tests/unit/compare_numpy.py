@@ -23,11 +23,11 @@ except ImportError:
     print("waived: no numpy to compare with")
     sys.exit(77)
 
-DTYPES = "f8 f4 f2 i1 u1 i2 u2 i4 u4 i8 u8 b1".split()
+DTYPES = "f8 f4 f2 i1 u1 i2 u2 i4 u4 i8 u8 b1 c8".split()
 SHAPES = [(), (0,), (1,), (7,), (3, 4), (0, 5), (5, 0), (2, 3, 4), (300, 70), (70, 300),
           (2, 3, 1, 2, 2, 1, 3, 2)]
 SAFE = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-OURS = {"f8": "f64", "f4": "f32", "f2": "f16", "b1": "bool"}
+OURS = {"f8": "f64", "f4": "f32", "f2": "f16", "b1": "bool", "c8": "c64"}
 
 
 def run(*args):
@@ -91,7 +91,7 @@ def check_refused(dump, scratch):
     count = 0
     for array, word in [
             (np.zeros(3, ">f4"), "big-endian"), (np.zeros(3, ">i2"), "big-endian"),
-            (np.zeros(3, "c8"), "complex"), (np.array(["a", "bc"]), "string"),
+            (np.zeros(3, "c16"), "complex"), (np.array(["a", "bc"]), "string"),
             (np.array([b"a"]), "byte string"), (np.zeros(2, "M8[s]"), "datetime"),
             (np.zeros(2, "m8[s]"), "timedelta"), (np.zeros(2, "V2"), "bfloat16"),
             (np.zeros(2, [("a", "f4")]), "structured"), (np.zeros(2, np.longdouble), "this size"),

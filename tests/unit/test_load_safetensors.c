@@ -11,11 +11,25 @@ Test(load_safetensors, knows_every_dtype)
         const char *word;
         uint32_t dtype;
     } rows[] = {
-        {"F64", LP_DTYPE_F64},   {"F32", LP_DTYPE_F32},         {"F16", LP_DTYPE_F16},
-        {"BF16", LP_DTYPE_BF16}, {"F8_E4M3", LP_DTYPE_F8_E4M3}, {"F8_E5M2", LP_DTYPE_F8_E5M2},
-        {"I8", LP_DTYPE_I8},     {"U8", LP_DTYPE_U8},           {"I16", LP_DTYPE_I16},
-        {"U16", LP_DTYPE_U16},   {"I32", LP_DTYPE_I32},         {"U32", LP_DTYPE_U32},
-        {"I64", LP_DTYPE_I64},   {"U64", LP_DTYPE_U64},         {"BOOL", LP_DTYPE_BOOL},
+        {"F64", LP_DTYPE_F64},
+        {"F32", LP_DTYPE_F32},
+        {"F16", LP_DTYPE_F16},
+        {"BF16", LP_DTYPE_BF16},
+        {"F8_E4M3", LP_DTYPE_F8_E4M3},
+        {"F8_E5M2", LP_DTYPE_F8_E5M2},
+        {"I8", LP_DTYPE_I8},
+        {"U8", LP_DTYPE_U8},
+        {"I16", LP_DTYPE_I16},
+        {"U16", LP_DTYPE_U16},
+        {"I32", LP_DTYPE_I32},
+        {"U32", LP_DTYPE_U32},
+        {"I64", LP_DTYPE_I64},
+        {"U64", LP_DTYPE_U64},
+        {"BOOL", LP_DTYPE_BOOL},
+        {"F8_E8M0", LP_DTYPE_F8_E8M0},
+        {"F8_E4M3FNUZ", LP_DTYPE_F8_E4M3FNUZ},
+        {"F8_E5M2FNUZ", LP_DTYPE_F8_E5M2FNUZ},
+        {"C64", LP_DTYPE_C64},
     };
     char text[128], path[PATH_BYTES];
     const char data[] = "0123456789abcdef0123456789abcdef";
@@ -37,6 +51,47 @@ Test(load_safetensors, knows_every_dtype)
         cr_assert_eq(memcmp(back, data, bytes), 0);
         lp_load_close(file);
     }
+    tmpdir_fini(&dir);
+    ASSERT_NO_LEAK();
+}
+
+/* Values of 4 and 6 bits: the file counts values, we count the bytes that hold them whole. */
+Test(load_safetensors, small_values_are_counted_in_whole_bytes)
+{
+    const char *text = "{\"a\":{\"dtype\":\"F4\",\"shape\":[3,2,4],\"data_offsets\":[0,12]},"
+                       "\"b\":{\"dtype\":\"F6_E2M3\",\"shape\":[2,8],\"data_offsets\":[12,24]},"
+                       "\"c\":{\"dtype\":\"F6_E3M2\",\"shape\":[4],\"data_offsets\":[24,27]},"
+                       "\"d\":{\"dtype\":\"F4\",\"shape\":[0,6],\"data_offsets\":[27,27]}}";
+    static const struct {
+        uint32_t dtype, ndim;
+        uint64_t dims[3], n_rows, row_bytes;
+    } rows[] = {{LP_DTYPE_F4_X2, 3, {3, 2, 2}, 3, 4},
+                {LP_DTYPE_F6_E2M3_X4, 2, {2, 2}, 2, 6},
+                {LP_DTYPE_F6_E3M2_X4, 1, {1}, 1, 3},
+                {LP_DTYPE_F4_X2, 2, {0, 3}, 0, 3}};
+    char path[PATH_BYTES], back[12];
+    struct tmpdir dir;
+
+    tmpdir_init(&dir);
+    safetensors_write(&dir, "s.safetensors", text, "0123456789abcdefghijklmnopq", 27, path);
+    struct lp_load_file *file = must_open(path, NULL);
+    cr_assert_eq(lp_load_count(file), LP_ARRAY_LEN(rows));
+    for (uint32_t i = 0; i < LP_ARRAY_LEN(rows); i++) {
+        const struct lp_geometry *g = &lp_load_tensor(file, i)->geometry;
+
+        cr_assert_eq(g->dtype, rows[i].dtype);
+        cr_assert_eq(g->ndim, rows[i].ndim);
+        cr_assert_eq(memcmp(g->dims, rows[i].dims, sizeof(rows[i].dims)), 0);
+        cr_assert_eq(g->n_rows, rows[i].n_rows);
+        cr_assert_eq(g->row_bytes, rows[i].row_bytes);
+    }
+    must_read(file, 0, 8, 4, back);
+    cr_assert_eq(memcmp(back, "89ab", 4), 0);
+    must_read(file, 1, 3, 1, back);
+    cr_assert_eq(memcmp(back, "lmn", 3), 0);
+    must_read(file, 2, 0, 1, back);
+    cr_assert_eq(memcmp(back, "opq", 3), 0);
+    lp_load_close(file);
     tmpdir_fini(&dir);
     ASSERT_NO_LEAK();
 }

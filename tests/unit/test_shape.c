@@ -28,6 +28,7 @@ Test(codec_shape, dtypes_are_named_and_sized)
         cr_assert_eq(lp_codec_dtype_by_name(info->name), dtype);
         if (info->exponent_bits > 0)
             cr_assert_eq(1 + info->exponent_bits + info->mantissa_bits, 8 * info->bytes);
+        cr_assert_eq(8 * info->bytes % info->values, 0);
     }
     cr_assert_null(lp_codec_dtype_info(0));
     cr_assert_null(lp_codec_dtype_info(LP_DTYPE_END));
@@ -49,6 +50,20 @@ Test(codec_shape, geometry_follows_from_dims)
     cr_assert_eq(scalar.n_rows, 1);
     cr_assert_eq(scalar.n_elements, 1);
     cr_assert_eq(scalar.row_bytes, 8);
+}
+
+/* Values of less than a byte are counted in the whole bytes that hold them. */
+Test(codec_shape, small_values_come_in_whole_elements)
+{
+    const struct lp_geometry four = geometry_of(LP_DTYPE_F4_X2, 2, (uint64_t[]){5, 64});
+    const struct lp_geometry six = geometry_of(LP_DTYPE_F6_E3M2_X4, 2, (uint64_t[]){5, 32});
+
+    cr_assert_eq(four.row_bytes, 64);
+    cr_assert_eq(four.n_elements * lp_codec_dtype_info(four.dtype)->values, 5 * 128);
+    cr_assert_eq(six.row_bytes, 96);
+    cr_assert_eq(six.n_elements * lp_codec_dtype_info(six.dtype)->values, 5 * 128);
+    cr_assert_eq(record_of(LP_DTYPE_F6_E3M2_X4, 2, (uint64_t[]){1000, 7}), 16 * 7);
+    cr_assert_eq(record_of(LP_DTYPE_F6_E3M2_X4, 1, (uint64_t[]){100000}), 4096);
 }
 
 /* A zero dimension makes an empty tensor, however large the others are. */

@@ -117,7 +117,17 @@ enum lp_dtype {
     LP_DTYPE_I64 = 13,
     LP_DTYPE_U64 = 14,
     LP_DTYPE_BOOL = 15,
-    LP_DTYPE_END = 16
+    /* From here on: kept and given back as they are, never coded as floats. */
+    LP_DTYPE_F4_X2 = 16,       /* an element is 1 byte of 2 values of 4 bits: dims, rows and sizes
+                                  count such bytes; [n, 64] holds n * 128 values */
+    LP_DTYPE_F6_E2M3_X4 = 17,  /* an element is 3 bytes of 4 values of 6 bits: [n, 32] holds n * 128
+                                  values */
+    LP_DTYPE_F6_E3M2_X4 = 18,  /* likewise */
+    LP_DTYPE_F8_E8M0 = 19,     /* the scales of microscaling formats */
+    LP_DTYPE_F8_E4M3FNUZ = 20, /* 1 byte each, another bias than F8_E4M3 and no infinities */
+    LP_DTYPE_F8_E5M2FNUZ = 21,
+    LP_DTYPE_C64 = 22, /* 8 bytes: real part, imaginary part, each a float of 4 */
+    LP_DTYPE_END = 23
 };
 
 /* raw: as it is. ibp: invariant bit packing. lane: exponents by rank in a cascade. auto: the
