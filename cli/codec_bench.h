@@ -10,7 +10,7 @@ struct lp_bench_figures {
     uint32_t codec;         /* the one that was used: raw where the wanted one can't help */
     char how[48];           /* "lane 2,2,2,3 by table" */
     char reason[96];        /* why this codec */
-    uint64_t logical_bytes; /* docs/FORMAT.md, section 6, for all of these */
+    uint64_t logical_bytes; /* docs/FORMAT.md, section 9, for all of these */
     uint64_t payload_bytes;
     uint64_t meta_bytes;
     uint64_t stored_bytes;

@@ -84,7 +84,7 @@ void lp_codec_table_emit(const struct lp_table *table, void *head);
 uint32_t lp_codec_table_record_elements(const struct lp_table *table, uint64_t record);
 
 /* Bytes of segment i (all but the last span the whole pitch), and stored bytes as docs/FORMAT.md,
- * section 6 counts them. */
+ * section 9 counts them. */
 uint64_t lp_codec_table_segment_bytes(const struct lp_table *table, uint32_t segment);
 uint64_t lp_codec_table_stored_bytes(const struct lp_table *table);
 
