@@ -71,6 +71,7 @@ int lp_cli_read_plan(const struct lp_cli_args *args, struct lp_plan_params *ret_
     ret_params->align_bytes = (uint32_t)align;
     ret_params->record_rows = (uint32_t)rows;
     ret_params->record_elements = (uint32_t)elements;
+    ret_params->ibp_exact = lp_cli_has(args, LP_CLI_IBP_EXACT);
     return LP_CLI_DONE;
 }
 

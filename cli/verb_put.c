@@ -37,7 +37,8 @@ static int read_options(struct put *put)
     put->options.tag = args->value[LP_CLI_TAG];
     put->options.flags = (lp_cli_has(args, LP_CLI_REPLACE) ? LP_PUT_REPLACE : 0u) |
                          (lp_cli_has(args, LP_CLI_IF_ABSENT) ? LP_PUT_IF_ABSENT : 0u) |
-                         (lp_cli_has(args, LP_CLI_VERIFY) ? LP_PUT_VERIFY : 0u);
+                         (lp_cli_has(args, LP_CLI_VERIFY) ? LP_PUT_VERIFY : 0u) |
+                         (plan.ibp_exact ? LP_PUT_IBP_EXACT : 0u);
     if (lp_cli_has(args, LP_CLI_NAME) && args->n_items > 1)
         return lp_cli_usage(args, "--name names one tensor, %d files were given", args->n_items);
     return LP_CLI_DONE;

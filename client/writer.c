@@ -107,7 +107,8 @@ int lp_writer_read_shape(struct lp_geometry *ret_geometry, const struct lp_shape
 static int read_options(struct lp_writer *writer, const struct lp_put_options *options,
                         struct lp_error *err)
 {
-    const uint32_t known = LP_PUT_IF_ABSENT | LP_PUT_REPLACE | LP_PUT_EPHEMERAL | LP_PUT_VERIFY;
+    const uint32_t known =
+        LP_PUT_IF_ABSENT | LP_PUT_REPLACE | LP_PUT_EPHEMERAL | LP_PUT_VERIFY | LP_PUT_IBP_EXACT;
     int rc;
 
     if (options == NULL)
@@ -128,7 +129,8 @@ static int read_options(struct lp_writer *writer, const struct lp_put_options *o
                                              .layout = options->layout,
                                              .align_bytes = options->align_bytes,
                                              .record_rows = options->record_rows,
-                                             .record_elements = options->record_elements};
+                                             .record_elements = options->record_elements,
+                                             .ibp_exact = (options->flags & LP_PUT_IBP_EXACT) != 0};
     if (options->tag == NULL || options->tag[0] == '\0')
         return 0;
     rc = lp_codec_name_check(options->tag, strlen(options->tag), err);

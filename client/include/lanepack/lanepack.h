@@ -229,7 +229,8 @@ enum lp_put_flag {
     LP_PUT_IF_ABSENT = 1u, /* a name that exists is no error, and nothing is written */
     LP_PUT_REPLACE = 2u, /* a name that exists gets a new version; open readers keep the old one */
     LP_PUT_EPHEMERAL = 4u, /* gone with this connection */
-    LP_PUT_VERIFY = 8u     /* decode and compare before sealing */
+    LP_PUT_VERIFY = 8u,    /* decode and compare before sealing */
+    LP_PUT_IBP_EXACT = 16u /* codec ibp chooses its masks as published: one threshold for all */
 };
 
 struct lp_put_options {
