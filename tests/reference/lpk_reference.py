@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A slow reader of .lpk files, written from docs/FORMAT.md alone; shares no code with the library.
 
+The codecs are in lpk_codecs.py.
+
 It keeps to the order of that document and to its words, so that both can be read side by side, and
 uses nothing but Python's standard library. Hashes are compared where the module xxhash can be
 imported, and not otherwise; HASHES says which.
 """
 import struct
+
+from lpk_codecs import CODECS, DTYPES, Corrupt, Shape, ceil_div, must, round_up
 
 try:
     import xxhash
@@ -14,25 +18,8 @@ except ImportError:
     xxhash = None
     HASHES = False
 
-RAW, IBP, LANE = 1, 2, 3
+RAW = 1
 PACKED, SLOTTED = 1, 2
-
-# Section 3: name, bytes, exponent bits, mantissa bits (0, 0 where it is no float).
-DTYPES = {
-    1: ("f64", 8, 11, 52), 2: ("f32", 4, 8, 23), 3: ("f16", 2, 5, 10), 4: ("bf16", 2, 8, 7),
-    5: ("f8_e4m3", 1, 4, 3), 6: ("f8_e5m2", 1, 5, 2), 7: ("i8", 1, 0, 0), 8: ("u8", 1, 0, 0),
-    9: ("i16", 2, 0, 0), 10: ("u16", 2, 0, 0), 11: ("i32", 4, 0, 0), 12: ("u32", 4, 0, 0),
-    13: ("i64", 8, 0, 0), 14: ("u64", 8, 0, 0), 15: ("bool", 1, 0, 0),
-    16: ("f4_x2", 1, 0, 0), 17: ("f6_e2m3_x4", 3, 0, 0), 18: ("f6_e3m2_x4", 3, 0, 0),
-    19: ("f8_e8m0", 1, 0, 0), 20: ("f8_e4m3fnuz", 1, 0, 0), 21: ("f8_e5m2fnuz", 1, 0, 0),
-    22: ("c64", 8, 0, 0),
-}
-
-
-class Corrupt(Exception):
-    """A rule that the document calls a must is broken: LP_ECORRUPT."""
-
-    code = "LP_ECORRUPT"
 
 
 class UnknownVersion(Corrupt):
@@ -41,27 +28,9 @@ class UnknownVersion(Corrupt):
     code = "LP_EVERSION"
 
 
-def must(condition, text):
-    if not condition:
-        raise Corrupt(text)
-
-
-def round_up(x, a):
-    return -(-x // a) * a
-
-
-def ceil_div(a, b):
-    return -(-a // b)
-
-
 def check_hash(data, expected, what):
     if HASHES:
         must(xxhash.xxh3_64_intdigest(data) == expected, f"hash of {what}")
-
-
-def bit(data, i):
-    """Bit i of a bit string: bit i % 8 of byte i / 8, counted from the least significant."""
-    return data[i // 8] >> (i % 8) & 1
 
 
 class Table:
@@ -88,10 +57,9 @@ class Table:
         self.take_sections(table, meta_hash, index_hash, checks_hash)
         self.places = [] if self.codec == RAW else self.read_index()
         self.check_sums()
-        if self.codec == IBP:
-            self.read_ibp_metadata()
-        elif self.codec == LANE:
-            self.read_lane_metadata()
+        if self.codec != RAW:
+            shape = Shape(self.dtype, self.n_elements, self.record_elements)
+            self.decoder = CODECS[self.codec](self.meta, shape)
 
     def check_shape(self, ndim):
         must(self.dtype in DTYPES, "dtype")
@@ -109,7 +77,7 @@ class Table:
              "the dimensions' product")
 
     def check_layout(self):
-        must(self.codec in (RAW, IBP, LANE), "codec")
+        must(self.codec == RAW or self.codec in CODECS, "codec")
         must(self.layout in (PACKED, SLOTTED), "layout")
         if self.codec == RAW:
             must(self.layout == PACKED and self.align_bytes == 1, "layout of raw")
@@ -241,36 +209,6 @@ class Table:
         must(wire == self.wire_bytes, "wire_bytes")
         must(least <= self.payload_bytes <= most, "payload_bytes")
 
-    # Sections 4 and 5: metadata.
-
-    def read_ibp_metadata(self):
-        must(self.meta_bytes >= 16, "ibp metadata")
-        self.s, zeros, n_words, _, zero = struct.unpack_from("<B3sIII", self.meta)
-        must(self.s in (4, 8) and not any(zeros) and zero == 0, "ibp metadata")
-        must(n_words * self.s == self.record_bytes, "n_words")
-        must(self.meta_bytes == 16 + 2 * n_words * self.s, "ibp metadata")
-        words = [int.from_bytes(self.meta[i:i + self.s], "little")
-                 for i in range(16, self.meta_bytes, self.s)]
-        self.masks, self.values = words[:n_words], words[n_words:]
-        must(all(v & ~m == 0 for m, v in zip(self.masks, self.values)), "ibp value outside mask")
-
-    def read_lane_metadata(self):
-        _, _, self.exponent_bits, self.mantissa_bits = DTYPES[self.dtype]
-        must(self.exponent_bits > 0, "lane needs floats")
-        must(self.meta_bytes >= 8, "lane metadata")
-        n_levels, self.window, zero = self.meta[0], self.meta[6], self.meta[7]
-        must(1 <= n_levels <= 5 and self.window in (0, 1) and zero == 0, "lane metadata")
-        self.widths = list(self.meta[1:1 + n_levels])
-        must(all(1 <= w <= 3 for w in self.widths) and not any(self.meta[1 + n_levels:6]), "widths")
-        size = 1 if self.exponent_bits <= 8 else 2
-        n_symbols = sum((1 << w) - 1 for w in self.widths)
-        must(self.meta_bytes == 8 + n_symbols * size, "lane metadata")
-        self.ranks = [int.from_bytes(self.meta[i:i + size], "little")
-                      for i in range(8, self.meta_bytes, size)]
-        must(all(r < 1 << self.exponent_bits for r in self.ranks), "rank")
-        must(len(set(self.ranks)) == n_symbols, "ranks differ")
-        self.exponent_bytes = size
-
     # Records.
 
     def stored(self, record):
@@ -290,101 +228,10 @@ class Table:
         if len(stored) == self.raw_length(record):
             must(not any(stored[raw_bytes:]), "padding of a raw record")
             return stored[:raw_bytes]
-        if self.codec == IBP:
-            elements, size = self.decode_ibp(stored, raw_bytes)
-        else:
-            elements, size = self.decode_lane(stored, n)
+        elements, size = self.decoder.decode(stored, n, record * self.record_elements)
         must(round_up(size, self.align_bytes) == len(stored), "codec's size")
         must(not any(stored[size:]), "padding of a record")
         return elements
-
-    def decode_ibp(self, stored, raw_bytes):
-        s, w = self.s, 8 * self.s
-        must(raw_bytes % s == 0, "a record that is no words must be raw")
-        n = raw_bytes // s
-        head = round_up(ceil_div(n, 8), s)
-        must(head <= len(stored), "participation bits")
-        must(not any(bit(stored, i) for i in range(n, 8 * head)), "participation padding")
-        # Words from their most significant bit on: one string of characters 0 and 1.
-        string = "".join(f"{int.from_bytes(stored[i:i + s], 'little'):0{w}b}"
-                         for i in range(head, len(stored) - s + 1, s))
-        at, elements = 0, []
-        for j in range(n):
-            mask = self.masks[j] if bit(stored, j) else 0
-            x = self.values[j] if bit(stored, j) else 0
-            for b in reversed(range(w)):
-                if not mask >> b & 1:
-                    must(at < len(string), "bit string")
-                    x |= int(string[at]) << b
-                    at += 1
-            elements.append(x.to_bytes(s, "little"))
-        end = round_up(at, w)
-        must("1" not in string[at:end], "padding of the bit string")
-        return b"".join(elements), head + end // 8
-
-    def decode_lane(self, stored, n):
-        exponent_bits, mantissa_bits = self.exponent_bits, self.mantissa_bits
-        other_bits = 8 * self.elem_bytes - exponent_bits
-        others, at = [0] * n, 0
-        # 1. Bytes of the other bits, in arrays of the widest parts that fit, wide ones first.
-        low = 0
-        while other_bits - low >= 8:
-            size = max(k for k in (1, 2, 4) if 8 * k <= other_bits - low)
-            must(at + n * size <= len(stored), "bytes of the other bits")
-            for i in range(n):
-                others[i] |= int.from_bytes(stored[at + i * size:at + (i + 1) * size],
-                                            "little") << low
-            at += n * size
-            low += 8 * size
-        # 2. Base.
-        base = 0
-        if self.window == 1:
-            must(at + self.exponent_bytes <= len(stored), "base")
-            base = int.from_bytes(stored[at:at + self.exponent_bytes], "little")
-            must(base < 1 << exponent_bits, "base")
-            at += self.exponent_bytes
-        # 3. Bit string.
-        position = 8 * at
-
-        def plane(m):
-            nonlocal position
-            must(position + m <= 8 * len(stored), "bit string")
-            bits = [bit(stored, position + i) for i in range(m)]
-            position += m
-            return bits
-
-        for b in range(low, other_bits):
-            for i, value in enumerate(plane(n)):
-                others[i] |= value << b
-        exponents, left, first_symbol = [None] * n, list(range(n)), 0
-        for width in self.widths:
-            planes = [plane(len(left)) for _ in range(width)]
-            escaped = []
-            for k, i in enumerate(left):
-                code = sum(planes[b][k] << b for b in range(width))
-                if code == 0:
-                    escaped.append(i)
-                else:
-                    rank = self.ranks[first_symbol + code - 1]
-                    exponents[i] = (base + rank) % (1 << exponent_bits)
-            first_symbol += (1 << width) - 1
-            left = escaped
-        while position % 8 != 0:
-            must(bit(stored, position) == 0, "padding of the bit string")
-            position += 1
-        # 4. Raw exponents.
-        at = position // 8
-        for i in left:
-            must(at + self.exponent_bytes <= len(stored), "raw exponents")
-            exponents[i] = int.from_bytes(stored[at:at + self.exponent_bytes], "little")
-            must(exponents[i] < 1 << exponent_bits, "raw exponent")
-            at += self.exponent_bytes
-        elements = b"".join(
-            ((other >> mantissa_bits) << (8 * self.elem_bytes - 1)
-             | exponent << mantissa_bits
-             | other & (1 << mantissa_bits) - 1).to_bytes(self.elem_bytes, "little")
-            for other, exponent in zip(others, exponents))
-        return elements, at
 
     def decode(self):
         """The bytes of all elements."""
@@ -410,7 +257,7 @@ def check_name(name):
 
 
 def read_file(data):
-    """Section 7: [(name, Table)] of a whole file."""
+    """Section 10: [(name, Table)] of a whole file."""
     must(len(data) >= 64, "a file has a header of 64 bytes")
     (magic, version, header_bytes, n_tensors, directory_offset, directory_bytes, file_bytes,
      directory_hash, zero, header_hash) = struct.unpack_from("<8sHHIQQQQQQ", data)
