@@ -133,8 +133,13 @@ static int time_lane(struct job *job, const struct lp_codec_ops *ops, uint32_t w
     job->ops = ops;
     LP_TRY(rc, lp_codec_lane_learn(&learned, job->dtype, job->elements, job->n_records, job->n,
                                    &payload, NULL));
-    LP_TRY(rc, lp_codec_lane_init(&job->lane, job->dtype, learned.n_levels, learned.widths, window,
-                                  learned.rank, NULL));
+    LP_TRY(rc, lp_codec_lane_init(&job->lane,
+                                  &(struct lp_lane_params){.dtype = job->dtype,
+                                                           .n_levels = learned.n_levels,
+                                                           .widths = learned.widths,
+                                                           .window = window,
+                                                           .ranks = learned.rank},
+                                  NULL));
     (void)snprintf(what, sizeof(what), "%s x %u by %s", lp_codec_dtype_info(job->dtype)->name,
                    job->n, window == LP_LANE_WINDOW_RECORD ? "record" : "table");
     time_op(job, "lane_encode", what, step_lane_encode);

@@ -109,8 +109,13 @@ static void set_trial(const struct study *study, struct trial *trial, uint32_t e
     if (!trial->possible)
         return;
     rank_exponents(hist, study->exponent_mask, ranks, n_symbols);
-    trial->possible = lp_codec_lane_init(&trial->lane, study->dtype, menu[entry].n_levels,
-                                         menu[entry].widths, window, ranks, NULL) == 0;
+    trial->possible = lp_codec_lane_init(&trial->lane,
+                                         &(struct lp_lane_params){.dtype = study->dtype,
+                                                                  .n_levels = menu[entry].n_levels,
+                                                                  .widths = menu[entry].widths,
+                                                                  .window = window,
+                                                                  .ranks = ranks},
+                                         NULL) == 0;
 }
 
 static void add_shifted(uint32_t *hist, const struct lp_lane_counts *counts, uint32_t base,

@@ -30,9 +30,16 @@
 #define LP_FORMAT_DATA_ALIGN 64u
 #define LP_FORMAT_LANE_LEVELS_MAX 5u
 #define LP_FORMAT_LANE_WIDTH_MAX 3u
-#define LP_FORMAT_LANE_SYMBOLS_MAX 35u /* 5 levels of 7 */
-#define LP_FORMAT_LANE_META_FIXED 8u   /* bytes before the ranks */
-#define LP_FORMAT_IBP_META_FIXED 16u   /* bytes before the masks */
+#define LP_FORMAT_LANE_SYMBOLS_MAX 35u   /* 5 levels of 7 */
+#define LP_FORMAT_LANE_META_FIXED 24u    /* bytes before the ranks */
+#define LP_FORMAT_LANE_BYTE_FIELD_MIN 3u /* bits of the field of i8 and u8 */
+#define LP_FORMAT_LANE_BYTE_FIELD_MAX 6u
+#define LP_FORMAT_LANE_COLUMNS_MAX 65536u    /* bases of columns in a table */
+#define LP_FORMAT_IBP_META_FIXED 16u         /* bytes before the masks */
+#define LP_FORMAT_SPARSE_META_FIXED 8u       /* bytes before what the values need */
+#define LP_FORMAT_SPARSE_ELEMENTS_MAX 32768u /* of a record; a multiple of 64 */
+#define LP_FORMAT_SPARSE_COUNT_MASK 0x7fffu  /* head of a record: its non-zero elements ... */
+#define LP_FORMAT_SPARSE_PLAIN 0x8000u       /* ... and whether they are as they are */
 
 /* The same three enums stand in the public header, which must compile alone. */
 #ifndef LP_DTYPES_DEFINED
@@ -73,7 +80,12 @@ enum lp_codec_id {
 enum lp_layout { LP_LAYOUT_PACKED = 1, LP_LAYOUT_SLOTTED = 2, LP_LAYOUT_END = 3 };
 #endif
 
-enum lp_lane_window { LP_LANE_WINDOW_TABLE = 0, LP_LANE_WINDOW_RECORD = 1 };
+enum lp_lane_window {
+    LP_LANE_WINDOW_TABLE = 0,
+    LP_LANE_WINDOW_RECORD = 1,
+    LP_LANE_WINDOW_COLUMNS = 2
+};
+enum lp_lane_sign { LP_LANE_SIGN_STORED = 0, LP_LANE_SIGN_ZERO = 1, LP_LANE_SIGN_ONE = 2 };
 
 /* Section 2. All fields little-endian; multi-byte fields are naturally aligned. */
 struct lp_format_header {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cascade's parameters (docs/FORMAT.md, section 5): levels, ranks, and how an element splits
- * into exponent and other bits. */
+/* The cascade's parameters (docs/FORMAT.md, section 5): levels, ranks, columns, and how an element
+ * splits into exponent and other bits. */
 #ifndef LP_CODEC_LANE_H
 #define LP_CODEC_LANE_H
 
 #include "base/error.h"
 #include "codec/format.h"
+
+#include <stdbool.h>
 
 /* A place names where an exponent's code stands: level << 3 | code, levels from 0 on. Code 0 at
  * level n_levels stands for a raw exponent; code 0 at other levels is no place. */
@@ -13,16 +15,49 @@
 #define LP_LANE_PLACES 48u          /* five levels, the raw exponents, 8 codes each */
 #define LP_LANE_EXPONENTS_MAX 2048u /* 2^E of f64 */
 
+/* What the caller of lp_codec_lane_init() knows; it borrows for the call. */
+struct lp_lane_params {
+    uint32_t dtype;
+    uint32_t exponent_bits; /* of the field; 0: as the dtype has it, which i8 and u8 do not */
+    uint32_t n_levels;
+    const uint8_t *widths; /* n_levels */
+    const uint16_t *ranks; /* one per symbol */
+    uint32_t window;       /* enum lp_lane_window */
+    uint32_t sign;         /* enum lp_lane_sign */
+    uint32_t trailing_bits;
+    /* With LP_LANE_WINDOW_COLUMNS only: bases, group after group, period numbers each. */
+    uint32_t column_period;
+    uint64_t column_span; /* 0: one group */
+    uint32_t n_columns;   /* groups * column_period */
+    const uint16_t *columns;
+};
+
+/* Entries behind a group's bases that repeat its first ones, so that from any phase this many may
+ * be read as if the bases went round. */
+#define LP_LANE_COLUMN_SLACK 64u
+
 /* Parsed metadata, with tables made once so that a record needs no thought. Plain data, copied
- * freely. */
+ * freely, but for the columns: copies share them, and one of them ends with lp_codec_lane_fini().
+ *
+ * An element is, from the top, the sign (has_sign), exponent_bits of exponent (of i8 and u8: their
+ * top bits, called so all the same), mantissa_bits of mantissa. Its other bits, R = sign_bits +
+ * kept_bits of them, are kept as they are: mantissa >> trailing_bits, and above it the sign where
+ * sign_bits is 1. */
 struct lp_lane {
     uint32_t dtype;
     uint32_t elem_bytes, exponent_bits, mantissa_bits;
-    uint32_t byte_bits;  /* other bits kept as bytes: 8 * floor(R / 8) */
-    uint32_t plane_bits; /* other bits kept as planes: R mod 8 */
+    uint32_t trailing_bits; /* lowest bits of the mantissa, always 0 and left out */
+    uint32_t kept_bits;     /* mantissa_bits - trailing_bits */
+    uint32_t sign_bits;     /* 1: the sign is kept; 0: it is constant, or there is none */
+    bool has_sign;          /* false: i8 and u8 */
+    uint8_t sign;           /* enum lp_lane_sign */
+    uint8_t window;         /* enum lp_lane_window */
+    uint64_t fixed_mask;    /* bits of an element that the metadata knows: trailing, sign ... */
+    uint64_t fixed_value;   /* ... and what they are; an element that differs is stored raw */
+    uint32_t byte_bits;     /* other bits kept as bytes: 8 * floor(R / 8) */
+    uint32_t plane_bits;    /* other bits kept as planes: R mod 8 */
     uint32_t n_levels;
     uint8_t widths[LP_FORMAT_LANE_LEVELS_MAX];
-    uint8_t window; /* enum lp_lane_window */
     uint32_t n_symbols;
     uint16_t rank[LP_FORMAT_LANE_SYMBOLS_MAX];        /* symbol -> exponent minus base */
     uint32_t base_bytes;                              /* 0, 1 or 2 per record */
@@ -31,20 +66,45 @@ struct lp_lane {
     uint16_t rank_at[LP_LANE_PLACES];                 /* place -> exponent minus base; else 0 */
     uint8_t cost_bits[LP_FORMAT_LANE_LEVELS_MAX + 1]; /* level -> bits of a code there, in all */
     uint8_t place_of[LP_LANE_EXPONENTS_MAX]; /* exponent minus base -> place, with period 2^E */
+
+    /* With LP_LANE_WINDOW_COLUMNS; else 0 and NULL. The element with the index i in the tensor has
+     * the group i / column_span (0 without a span) and in it the column i % column_period. */
+    uint32_t column_period;
+    uint32_t n_columns; /* of all groups */
+    uint64_t column_span;
+    void *columns; /* owned: for each group column_period + LP_LANE_COLUMN_SLACK bases of
+                      escape_bytes each, the last ones as LP_LANE_COLUMN_SLACK says */
 };
 
-/* From parameters to a checked struct. widths and ranks borrow for the call: n_levels widths, and a
- * rank per symbol. LP_ENOTSUP: dtype is no float. LP_ECORRUPT: widths, window or ranks break
- * docs/FORMAT.md; *ret_lane is then unspecified. */
-int lp_codec_lane_init(struct lp_lane *ret_lane, uint32_t dtype, uint32_t n_levels,
-                       const uint8_t *widths, uint32_t window, const uint16_t *ranks,
+/* True: all bits but the exponent are kept, as in every lane table whose metadata knows no more. */
+static inline bool lp_lane_keeps_all(const struct lp_lane *lane)
+{
+    return lane->has_sign && lane->fixed_mask == 0;
+}
+
+/* The bases of group g, to be read from any phase < column_period on. */
+static inline const void *lp_lane_column_group(const struct lp_lane *lane, uint64_t group)
+{
+    return (const uint8_t *)lane->columns +
+           group * (lane->column_period + LP_LANE_COLUMN_SLACK) * lane->escape_bytes;
+}
+
+/* From parameters to a checked struct. LP_ENOTSUP: dtype is neither float nor i8 nor u8.
+ * LP_ECORRUPT: a parameter breaks docs/FORMAT.md. LP_ENOMEM: for the columns. On errors *ret_lane
+ * owns nothing. */
+int lp_codec_lane_init(struct lp_lane *ret_lane, const struct lp_lane_params *params,
                        struct lp_error *err);
 
-/* The metadata section's bytes: size, emit, parse. */
+/* Ends the columns; NULL and zeroed ones are fine. */
+void lp_codec_lane_fini(struct lp_lane *lane);
+
+/* The metadata section's bytes: size, emit, parse. meta_bytes is the whole section. A table of
+ * n_elements in records of record_elements bounds the columns. */
 uint64_t lp_codec_lane_meta_bytes(const struct lp_lane *lane);
 void lp_codec_lane_meta_emit(const struct lp_lane *lane, void *dst);
-int lp_codec_lane_meta_parse(struct lp_lane *ret_lane, uint32_t dtype, const void *meta,
-                             uint64_t meta_bytes, struct lp_error *err);
+int lp_codec_lane_meta_parse(struct lp_lane *ret_lane, uint32_t dtype, uint32_t record_elements,
+                             uint64_t n_elements, const void *meta, uint64_t meta_bytes,
+                             struct lp_error *err);
 
 /* Choose levels, window kind and ranks for data like the sample: n_records records of
  * record_elements each, back to back, borrowed. *ret_payload_bytes gets the payload that the sample

@@ -57,7 +57,8 @@ static inline bool lp_lane_raw_in_range(const struct lp_lane *lane, const uint8_
 }
 
 /* What must hold at the end of a record whose bit string ends with bit, with n_raw raw exponents
- * behind it: it fills src_bytes exactly, with zeros as padding, and exponents are in range. */
+ * behind it: it fills src_bytes up to less than an alignment of zeros, and exponents are in range.
+ * Inside of another codec's record src_bytes is no multiple of the alignment. */
 static inline bool lp_lane_end_is_right(const struct lp_lane *lane, const uint8_t *src,
                                         uint32_t src_bytes, uint32_t align_bytes, uint32_t base,
                                         uint64_t bit, uint32_t n_raw)
@@ -65,7 +66,7 @@ static inline bool lp_lane_end_is_right(const struct lp_lane *lane, const uint8_
     const uint32_t raw_byte = (uint32_t)((bit + 7) / 8);
     const uint64_t used_bytes = raw_byte + (uint64_t)n_raw * lane->escape_bytes;
 
-    return used_bytes <= src_bytes && lp_round_up_u64(used_bytes, align_bytes) == src_bytes &&
+    return used_bytes <= src_bytes && src_bytes - used_bytes < align_bytes &&
            base <= lane->exponent_mask &&
            lp_lane_padding_is_zero(src, bit, (uint32_t)used_bytes, src_bytes) &&
            lp_lane_raw_in_range(lane, src + raw_byte, n_raw);

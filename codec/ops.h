@@ -22,13 +22,23 @@ struct lp_codec_ops {
                        uint32_t align_bytes, void *dst, uint32_t n, const void *ahead);
 
     /* Code n elements; dst has room for their raw size and LP_CODEC_SLACK_BYTES. limit_bytes is at
-     * most the raw size. Returns the codec's size, or 0 when it is not below limit_bytes; dst is
-     * unspecified behind it, or from its start. Every tier gives the same bytes. */
+     * most the raw size. Returns the codec's size, or 0 when it is not below limit_bytes or an
+     * element has other bits than lane->fixed_value where they are fixed; dst is unspecified behind
+     * it, or from its start. Every tier gives the same bytes. */
     uint32_t (*lane_encode)(const struct lp_lane *lane, const void *src, uint32_t n, void *dst,
                             uint32_t limit_bytes);
 
+    /* With LP_LANE_WINDOW_COLUMNS, before lane_encode and after lane_decode, which know nothing of
+     * columns: subtract from the exponents of n elements, or add to them, the bases of their
+     * columns, modulo 2^E, in place; all other bits stay. Element j has the base (phase + j) %
+     * column_period of bases, which lp_lane_column_group() gives: entries of lane->escape_bytes,
+     * readable as LP_LANE_COLUMN_SLACK says. phase < column_period. Elements are at any address,
+     * and nothing around them is touched. */
+    void (*exponent_shift)(const struct lp_lane *lane, void *elements, uint32_t n,
+                           const void *bases, uint32_t phase, bool subtract);
+
     /* Count exponents: hist[e] += number of elements with exponent e; hist has 2^E entries. dtype
-     * is a float. */
+     * is a float, or i8 or u8: then a whole byte counts as its exponent. */
     void (*exponent_histogram)(uint32_t dtype, const void *src, uint64_t n, uint32_t *hist);
 
     /* One ibp record of n words (docs/FORMAT.md, section 4); sizes and errors as for lane. */
@@ -51,6 +61,8 @@ int lp_codec_scalar_lane_decode(const struct lp_lane *lane, const void *src, uin
                                 uint32_t align_bytes, void *dst, uint32_t n, const void *ahead);
 uint32_t lp_codec_scalar_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n,
                                      void *dst, uint32_t limit_bytes);
+void lp_codec_scalar_exponent_shift(const struct lp_lane *lane, void *elements, uint32_t n,
+                                    const void *bases, uint32_t phase, bool subtract);
 void lp_codec_scalar_exponent_histogram(uint32_t dtype, const void *src, uint64_t n,
                                         uint32_t *hist);
 

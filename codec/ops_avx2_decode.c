@@ -223,7 +223,7 @@ int lp_codec_avx2_lane_decode(const struct lp_lane *lane, const void *src, uint3
     struct lp_lane_parts parts;
     uint8_t *next = buffer[lane->n_levels % 2];
 
-    if (lane->exponent_bits > 8 || n > LP_LANE_FAST_ELEMENTS_MAX)
+    if (lane->exponent_bits > 8 || n > LP_LANE_FAST_ELEMENTS_MAX || !lp_lane_keeps_all(lane))
         return lp_codec_scalar_lane_decode(lane, src, src_bytes, align_bytes, dst, n, ahead);
     if (!lp_lane_find_parts(lane, src, src_bytes, align_bytes, n, count_zeros, &parts))
         return LP_ECORRUPT;

@@ -235,7 +235,7 @@ int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uin
 {
     int rc;
 
-    if (lane->exponent_bits > 8 || n > LP_LANE_FAST_ELEMENTS_MAX)
+    if (lane->exponent_bits > 8 || n > LP_LANE_FAST_ELEMENTS_MAX || !lp_lane_keeps_all(lane))
         return lp_codec_scalar_lane_decode(lane, src, src_bytes, align_bytes, dst, n, NULL);
     if (n >= LP_AVX512_SHORT_MIN && n <= LP_AVX512_SHORT_MAX) {
         rc = lp_codec_avx512_lane_decode_short(lane, src, src_bytes, align_bytes, dst, n);

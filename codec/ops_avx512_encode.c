@@ -296,7 +296,7 @@ uint32_t lp_codec_avx512_lane_encode(const struct lp_lane *lane, const void *src
     uint32_t base = 0;
     bool fits = head_bytes < limit_bytes;
 
-    if (lane->exponent_bits > 8 || n > LP_LANE_FAST_ELEMENTS_MAX)
+    if (lane->exponent_bits > 8 || n > LP_LANE_FAST_ELEMENTS_MAX || !lp_lane_keeps_all(lane))
         return lp_codec_scalar_lane_encode(lane, src, n, dst, limit_bytes);
     if (!fits)
         return 0;
@@ -343,7 +343,7 @@ void lp_codec_avx512_exponent_histogram(uint32_t dtype, const void *src, uint64_
     uint8_t other[3 * SPLIT_ELEMENTS + LP_AVX512_BLOCK], upper[SPLIT_ELEMENTS + LP_AVX512_BLOCK];
     const uint8_t *elements = src;
 
-    if (info->exponent_bits > 8) {
+    if (info->exponent_bits > 8 || info->exponent_bits == 0) {
         lp_codec_scalar_exponent_histogram(dtype, src, n, hist);
         return;
     }

@@ -108,10 +108,19 @@ static uint32_t next_exponent(const struct lp_lane *lane, const uint8_t *src,
         src + parts->raw_byte + next[lane->n_levels]++ * lane->escape_bytes, lane->escape_bytes);
 }
 
+/* An element from its parts; what the metadata knows of it comes from there. */
+static uint64_t join(const struct lp_lane *lane, uint64_t exponent, uint64_t other)
+{
+    const uint64_t mantissa = other & ((UINT64_C(1) << lane->kept_bits) - 1);
+    const uint64_t sign = lane->sign_bits != 0 ? other >> lane->kept_bits : 0;
+
+    return lane->fixed_value | sign << (8 * lane->elem_bytes - 1) |
+           exponent << lane->mantissa_bits | mantissa << lane->trailing_bits;
+}
+
 int lp_codec_scalar_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
                                 uint32_t align_bytes, void *dst, uint32_t n, const void *ahead)
 {
-    const uint32_t m = lane->mantissa_bits, sign_at = 8 * lane->elem_bytes - 1;
     uint32_t next[LP_FORMAT_LANE_LEVELS_MAX + 1] = {0};
     struct lp_lane_parts parts;
 
@@ -125,7 +134,7 @@ int lp_codec_scalar_lane_decode(const struct lp_lane *lane, const void *src, uin
         if (exponent == EXPONENT_NONE)
             return LP_ECORRUPT;
         store_word((uint8_t *)dst + (size_t)i * lane->elem_bytes, lane->elem_bytes,
-                   other >> m << sign_at | exponent << m | (other & ((UINT64_C(1) << m) - 1)));
+                   join(lane, exponent, other));
     }
     return 0;
 }
@@ -144,15 +153,21 @@ static void put_bit(struct bit_writer *out, uint32_t value)
     out->bit++;
 }
 
+static uint64_t load_element(const struct lp_lane *lane, const void *src, uint32_t i)
+{
+    return load_word((const uint8_t *)src + (size_t)i * lane->elem_bytes, lane->elem_bytes);
+}
+
 /* Element i split: its exponent, and its other bits in *ret_other. */
 static uint32_t split(const struct lp_lane *lane, const void *src, uint32_t i, uint64_t *ret_other)
 {
-    const uint32_t m = lane->mantissa_bits, sign_at = 8 * lane->elem_bytes - 1;
-    const uint64_t word =
-        load_word((const uint8_t *)src + (size_t)i * lane->elem_bytes, lane->elem_bytes);
+    const uint64_t word = load_element(lane, src, i);
+    const uint64_t kept = (UINT64_C(1) << lane->kept_bits) - 1;
 
-    *ret_other = word >> sign_at << m | (word & ((UINT64_C(1) << m) - 1));
-    return (uint32_t)(word >> m) & lane->exponent_mask;
+    *ret_other = word >> lane->trailing_bits & kept;
+    if (lane->sign_bits != 0)
+        *ret_other |= word >> (8 * lane->elem_bytes - 1) << lane->kept_bits;
+    return (uint32_t)(word >> lane->mantissa_bits) & lane->exponent_mask;
 }
 
 static uint32_t place_at(const struct lp_lane *lane, const void *src, uint32_t i, uint32_t base)
@@ -222,11 +237,25 @@ static uint8_t *put_raw_exponents(const struct lp_lane *lane, const void *src, u
 void lp_codec_scalar_exponent_histogram(uint32_t dtype, const void *src, uint64_t n, uint32_t *hist)
 {
     const struct lp_dtype_info *const info = lp_codec_dtype_info(dtype);
-    const uint32_t mask = (1u << info->exponent_bits) - 1;
+    const uint32_t bits = info->exponent_bits != 0 ? info->exponent_bits : 8;
+    const uint32_t mask = (1u << bits) - 1;
 
     for (uint64_t i = 0; i < n; i++)
         hist[load_word((const uint8_t *)src + i * info->bytes, info->bytes) >> info->mantissa_bits &
              mask]++;
+}
+
+/* Counts the exponents of a record. False: an element is not as the metadata says. */
+static bool count_record(const struct lp_lane *lane, const void *src, uint32_t n, uint32_t *hist)
+{
+    uint64_t other, differs = 0;
+
+    memset(hist, 0, (lane->exponent_mask + 1) * sizeof(hist[0]));
+    for (uint32_t i = 0; i < n; i++) {
+        hist[split(lane, src, i, &other)]++;
+        differs |= (load_element(lane, src, i) & lane->fixed_mask) ^ lane->fixed_value;
+    }
+    return differs == 0;
 }
 
 uint32_t lp_codec_scalar_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n,
@@ -238,8 +267,8 @@ uint32_t lp_codec_scalar_lane_encode(const struct lp_lane *lane, const void *src
     uint32_t base, size;
     uint8_t *end;
 
-    memset(hist, 0, (lane->exponent_mask + 1) * sizeof(hist[0]));
-    lp_codec_scalar_exponent_histogram(lane->dtype, src, n, hist);
+    if (!count_record(lane, src, n, hist))
+        return 0;
     base = lp_codec_lane_pick_base(lane, &counts);
     size = lp_codec_lane_size(lane, &counts, base);
     if (size >= limit_bytes)
@@ -254,12 +283,31 @@ uint32_t lp_codec_scalar_lane_encode(const struct lp_lane *lane, const void *src
     return size;
 }
 
+void lp_codec_scalar_exponent_shift(const struct lp_lane *lane, void *elements, uint32_t n,
+                                    const void *bases, uint32_t phase, bool subtract)
+{
+    const uint64_t field = (uint64_t)lane->exponent_mask << lane->mantissa_bits;
+    uint8_t *p = elements;
+
+    for (uint32_t i = 0; i < n; i++, p += lane->elem_bytes) {
+        const uint64_t word = load_word(p, lane->elem_bytes);
+        const uint64_t base = load_word((const uint8_t *)bases + (size_t)phase * lane->escape_bytes,
+                                        lane->escape_bytes)
+                              << lane->mantissa_bits;
+        const uint64_t moved = subtract ? word - base : word + base;
+
+        store_word(p, lane->elem_bytes, (word & ~field) | (moved & field));
+        phase = phase + 1 < lane->column_period ? phase + 1 : 0;
+    }
+}
+
 void lp_codec_ops_scalar_fill(struct lp_codec_ops *ops)
 {
     ops->tier = "scalar";
     ops->lane_decode = lp_codec_scalar_lane_decode;
     ops->lane_encode = lp_codec_scalar_lane_encode;
     ops->exponent_histogram = lp_codec_scalar_exponent_histogram;
+    ops->exponent_shift = lp_codec_scalar_exponent_shift;
     ops->ibp_decode = lp_codec_ibp_decode_scalar;
     ops->ibp_encode = lp_codec_ibp_encode_scalar;
 }

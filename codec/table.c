@@ -392,8 +392,8 @@ static int parse_meta(struct lp_table *table, const uint8_t *meta, struct lp_err
             lp_codec_ibp_meta_parse(&table->ibp, table->record_bytes, meta, table->meta_bytes, err);
         break;
     case LP_CODEC_LANE:
-        rc = lp_codec_lane_meta_parse(&table->lane, table->geometry.dtype, meta, table->meta_bytes,
-                                      err);
+        rc = lp_codec_lane_meta_parse(&table->lane, table->geometry.dtype, table->record_elements,
+                                      table->geometry.n_elements, meta, table->meta_bytes, err);
         break;
     case LP_CODEC_RAW:
     case LP_CODEC_AUTO:
@@ -435,6 +435,7 @@ void lp_codec_table_fini(struct lp_table *table)
     if (table == NULL)
         return;
     lp_codec_ibp_fini(&table->ibp);
+    lp_codec_lane_fini(&table->lane);
     memset(table, 0, sizeof(*table));
 }
 

@@ -20,7 +20,13 @@ static const uint16_t ranks_13[13] = {118, 119, 117, 116, 120, 115, 114,
 
 static void make_lane(struct lp_lane *lane, uint32_t window)
 {
-    cr_assert_eq(lp_codec_lane_init(lane, LP_DTYPE_BF16, 3, widths_223, window, ranks_13, NULL), 0);
+    const struct lp_lane_params params = {.dtype = LP_DTYPE_BF16,
+                                          .n_levels = 3,
+                                          .widths = widths_223,
+                                          .window = window,
+                                          .ranks = ranks_13};
+
+    cr_assert_eq(lp_codec_lane_init(lane, &params, NULL), 0);
 }
 
 /* What is written is what is read. */
@@ -32,7 +38,8 @@ Test(codec_lane, metadata_comes_back)
     make_lane(&lane, LP_LANE_WINDOW_RECORD);
     cr_assert_eq(lp_codec_lane_meta_bytes(&lane), sizeof(meta));
     lp_codec_lane_meta_emit(&lane, meta);
-    cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_BF16, meta, sizeof(meta), NULL), 0);
+    cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_BF16, 8, 64, meta, sizeof(meta), NULL),
+                 0);
     cr_assert_arr_eq(&lane, &back, sizeof(lane));
 }
 
@@ -42,7 +49,9 @@ Test(codec_lane, metadata_is_checked)
     static const struct {
         uint32_t at;
         uint8_t value;
-    } wrong[] = {{0, 0}, {0, 6}, {1, 0}, {1, 4}, {3, 4}, {4, 1}, {5, 9}, {6, 2}, {7, 1}, {9, 118}};
+    } wrong[] = {{0, 0},  {0, 6},  {1, 0},  {1, 4},  {3, 4},  {4, 1},   {5, 9},
+                 {6, 2},  {6, 3},  {7, 3},  {8, 0},  {8, 5},  {8, 11},  {9, 8},
+                 {10, 1}, {11, 1}, {12, 1}, {16, 1}, {23, 1}, {25, 118}};
     uint8_t meta[LP_FORMAT_LANE_META_FIXED + 13];
     struct lp_error err = LP_ERROR_INIT;
     struct lp_lane lane, back;
@@ -52,17 +61,19 @@ Test(codec_lane, metadata_is_checked)
         lp_codec_lane_meta_emit(&lane, meta);
         meta[wrong[i].at] = wrong[i].value;
         lp_error_clear(&err);
-        cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_BF16, meta, sizeof(meta), &err),
-                     LP_ECORRUPT, "byte %u = %u", wrong[i].at, wrong[i].value);
+        cr_assert_eq(
+            lp_codec_lane_meta_parse(&back, LP_DTYPE_BF16, 8, 64, meta, sizeof(meta), &err),
+            LP_ECORRUPT, "byte %u = %u", wrong[i].at, wrong[i].value);
         cr_assert(strstr(err.text, "lane metadata") != NULL, "%s", err.text);
     }
     lp_codec_lane_meta_emit(&lane, meta);
     for (uint64_t n = 0; n < sizeof(meta); n++)
-        cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_BF16, meta, n, NULL), LP_ECORRUPT);
-    cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_I32, meta, sizeof(meta), NULL),
+        cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_BF16, 8, 64, meta, n, NULL),
+                     LP_ECORRUPT);
+    cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_I32, 8, 64, meta, sizeof(meta), NULL),
                  LP_ECORRUPT);
     /* An exponent of f16 has 5 bits. */
-    cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_F16, meta, sizeof(meta), NULL),
+    cr_assert_eq(lp_codec_lane_meta_parse(&back, LP_DTYPE_F16, 8, 64, meta, sizeof(meta), NULL),
                  LP_ECORRUPT);
 }
 
@@ -180,9 +191,9 @@ Test(codec_lane, learns_from_any_data)
             cr_assert_eq(lp_codec_lane_learn(&lane, dtype, bytes, 10, 100, &payload, NULL), 0);
             cr_assert_leq(payload, 1000 * (uint64_t)lp_codec_dtype_info(dtype)->bytes);
             lp_codec_lane_meta_emit(&lane, meta);
-            cr_assert_eq(
-                lp_codec_lane_meta_parse(&back, dtype, meta, lp_codec_lane_meta_bytes(&lane), NULL),
-                0);
+            cr_assert_eq(lp_codec_lane_meta_parse(&back, dtype, 8, 64, meta,
+                                                  lp_codec_lane_meta_bytes(&lane), NULL),
+                         0);
         }
     }
     ASSERT_NO_LEAK();

@@ -66,6 +66,11 @@ bool lanes_make(struct lp_lane *ret_lane, uint32_t dtype, uint32_t shape, uint32
     sort_exponents(hist, n_exponents, order);
     if (scrambled)
         scramble(order, n_exponents);
-    return lp_codec_lane_init(ret_lane, dtype, shapes[shape].n_levels, shapes[shape].widths, window,
-                              order, NULL) == 0;
+    return lp_codec_lane_init(ret_lane,
+                              &(struct lp_lane_params){.dtype = dtype,
+                                                       .n_levels = shapes[shape].n_levels,
+                                                       .widths = shapes[shape].widths,
+                                                       .window = window,
+                                                       .ranks = order},
+                              NULL) == 0;
 }
