@@ -41,6 +41,9 @@
 #define LP_FORMAT_SPARSE_COUNT_MASK 0x7fffu  /* head of a record: its non-zero elements ... */
 #define LP_FORMAT_SPARSE_PLAIN 0x8000u       /* ... and whether they are as they are */
 
+#define LP_FORMAT_ZIP7_META_BYTES 8u
+#define LP_FORMAT_ZIP7_FIRST_MAX 249u /* the last exponent where a window can begin */
+
 /* The same three enums stand in the public header, which must compile alone. */
 #ifndef LP_DTYPES_DEFINED
 #define LP_DTYPES_DEFINED
@@ -75,7 +78,8 @@ enum lp_codec_id {
     LP_CODEC_RAW = 1,
     LP_CODEC_IBP = 2,
     LP_CODEC_LANE = 3,
-    LP_CODEC_END = 4
+    LP_CODEC_ZIP7 = 4,
+    LP_CODEC_END = 5
 };
 enum lp_layout { LP_LAYOUT_PACKED = 1, LP_LAYOUT_SLOTTED = 2, LP_LAYOUT_END = 3 };
 #endif

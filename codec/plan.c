@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/codec_ibp.h"
+#include "codec/codec_zip7.h"
 #include "codec/record.h"
 
 #include <math.h>
@@ -52,6 +53,9 @@ static int check_params(const struct lp_plan_params *params, struct lp_error *er
     if (!(params->ibp_threshold >= 0 && params->ibp_threshold <= 1))
         return lp_error_set(err, LP_EINVAL, "ibp threshold %g is not in 0 .. 1",
                             (double)params->ibp_threshold);
+    if (!(params->zip7_sigma >= 0) || isinf(params->zip7_sigma))
+        return lp_error_set(err, LP_EINVAL, "zip7 window for a standard deviation of %g",
+                            (double)params->zip7_sigma);
     if (segment != 0 && (segment < LP_FORMAT_SEGMENT_BYTES_MIN ||
                          segment > LP_FORMAT_SEGMENT_BYTES_MAX || segment % 64 != 0))
         return lp_error_set(err, LP_EINVAL, "segments of %llu bytes", (unsigned long long)segment);
@@ -228,6 +232,34 @@ static int price_lane(struct planner *planner, struct candidate *candidate, stru
     return 0;
 }
 
+static int price_zip7(struct planner *planner, struct candidate *candidate, struct lp_error *err)
+{
+    const struct lp_geometry *const geometry = &planner->base.geometry;
+    const float sigma = planner->params.zip7_sigma;
+    struct lp_lane lane;
+    int rc;
+
+    candidate->price = add_price(planner, LP_CODEC_ZIP7, 0);
+    if (geometry->dtype != LP_DTYPE_BF16) {
+        (void)snprintf(candidate->price->note, sizeof(candidate->price->note),
+                       "codec zip7 codes bf16, not %s",
+                       lp_codec_dtype_info(geometry->dtype)->name);
+        return 0;
+    }
+    if (sigma > 0)
+        rc = lp_codec_zip7_init(&lane, geometry->dtype, lp_codec_zip7_first_of_sigma(sigma), err);
+    else
+        rc = lp_codec_zip7_learn(&lane, geometry->dtype, planner->sample,
+                                 planner->sample_bytes / geometry->elem_bytes, err);
+    if (rc < 0)
+        return rc;
+    LP_TRY(rc, make_table(&candidate->table, planner, LP_CODEC_ZIP7, LP_FORMAT_ZIP7_META_BYTES,
+                          err));
+    candidate->table.lane = lane;
+    price_sample(planner, candidate);
+    return 0;
+}
+
 static int price_ibp(struct planner *planner, struct candidate *candidate, uint32_t word_bytes,
                      struct lp_error *err)
 {
@@ -308,7 +340,7 @@ static double cost_share(const struct planner *planner, const struct lp_price *p
            (double)planner->base.geometry.logical_bytes;
 }
 
-/* Candidates stand in the order raw, lane, ibp s=4, ibp s=8: the first of equal costs has the
+/* Candidates stand in the order raw, zip7, lane, ibp s=4, ibp s=8: the first of equal costs has the
  * cheapest decoder. A codec that was asked for wins whatever it costs. */
 static uint32_t choose(const struct planner *planner, const struct candidate *candidates,
                        uint32_t n)
@@ -363,7 +395,7 @@ static void explain(const struct planner *planner, struct lp_table *table,
                        what, 100 * cost_share(planner, price));
 }
 
-LP_STATIC_ASSERT(LP_CODEC_END == 4, "a new codec wants a price, here and in LP_PRICES_MAX");
+LP_STATIC_ASSERT(LP_CODEC_END == 5, "a new codec wants a price, here and in LP_PRICES_MAX");
 
 /* Price what the choice needs, or everything when the caller wants to see it. */
 static int price_all(struct planner *planner, struct candidate candidates[LP_PRICES_MAX],
@@ -378,6 +410,10 @@ static int price_all(struct planner *planner, struct candidate candidates[LP_PRI
     *ret_n = n;
     if (planner->sample_records == 0)
         return 0;
+    if (any || codec == LP_CODEC_ZIP7) {
+        *ret_n = n + 1;
+        LP_TRY(rc, price_zip7(planner, &candidates[n++], err));
+    }
     if (any || codec == LP_CODEC_LANE) {
         *ret_n = n + 1;
         LP_TRY(rc, price_lane(planner, &candidates[n++], err));

@@ -15,6 +15,7 @@ struct lp_plan_params {
     uint32_t ibp_word_bytes;  /* 4 or 8; 0: the better one */
     float ibp_threshold;      /* 0: chosen */
     bool ibp_exact;           /* the published choice of masks and no other */
+    float zip7_sigma;         /* standard deviation that places the window; 0: counted */
     uint64_t segment_bytes;   /* 0: LP_PLAN_SEGMENT_BYTES */
     double min_ratio;         /* logical / stored below which auto stores raw; 0: 1.0 */
 };

@@ -22,6 +22,7 @@ static inline uint32_t lp_codec_record_encode(const struct lp_table *table,
 
     switch ((enum lp_codec_id)table->codec) {
     case LP_CODEC_LANE:
+    case LP_CODEC_ZIP7:
         return ops->lane_encode(&table->lane, src, n, dst, limit);
     case LP_CODEC_IBP:
         if (bytes % table->ibp.word_bytes == 0)
@@ -61,6 +62,7 @@ static inline int lp_codec_record_decode(const struct lp_table *table,
         return lp_codec_record_copy(src, raw_length, dst, bytes);
     switch ((enum lp_codec_id)table->codec) {
     case LP_CODEC_LANE:
+    case LP_CODEC_ZIP7:
         return ops->lane_decode(&table->lane, src, stored_bytes, table->align_bytes, dst, n, ahead);
     case LP_CODEC_IBP:
         if (bytes % table->ibp.word_bytes == 0)

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "codec/codec_ibp.h"
+#include "codec/codec_zip7.h"
 #include "codec/place.h"
 
 LP_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -395,6 +396,10 @@ static int parse_meta(struct lp_table *table, const uint8_t *meta, struct lp_err
         rc = lp_codec_lane_meta_parse(&table->lane, table->geometry.dtype, table->record_elements,
                                       table->geometry.n_elements, meta, table->meta_bytes, err);
         break;
+    case LP_CODEC_ZIP7:
+        rc = lp_codec_zip7_meta_parse(&table->lane, table->geometry.dtype, meta, table->meta_bytes,
+                                      err);
+        break;
     case LP_CODEC_RAW:
     case LP_CODEC_AUTO:
     case LP_CODEC_END:
@@ -478,6 +483,9 @@ static void emit_meta(const struct lp_table *table, uint8_t *meta)
         break;
     case LP_CODEC_LANE:
         lp_codec_lane_meta_emit(&table->lane, meta);
+        break;
+    case LP_CODEC_ZIP7:
+        lp_codec_zip7_meta_emit(&table->lane, meta);
         break;
     case LP_CODEC_RAW:
     case LP_CODEC_AUTO:

@@ -48,7 +48,7 @@ struct lp_table {
         head_bytes; /* from the start of the table; data begins at head_bytes */
     uint64_t data_bytes, payload_bytes, wire_bytes, raw_records; /* known once packed */
     struct lp_ibp ibp;                                           /* codec ibp */
-    struct lp_lane lane;                                         /* codec lane */
+    struct lp_lane lane;                                         /* codecs lane and zip7 */
     char reason[96]; /* why this codec, as a sentence; empty when parsed */
 };
 

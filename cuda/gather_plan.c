@@ -77,6 +77,8 @@ static int plan_codec(struct lp_gather_table *t, const struct lp_gpu_table_param
         t->ibp_word_bytes = p->ibp_word_bytes;
         t->ibp_parts = p->ibp_words * (p->ibp_word_bytes / 4);
         return 0;
+    case LP_CODEC_ZIP7:
+        return lp_error_set(err, LP_EINVAL, "no kernel reads codec %u", (unsigned)p->codec);
     case LP_CODEC_RAW:
     case LP_CODEC_AUTO:
     case LP_CODEC_END:
@@ -213,6 +215,7 @@ const char *lp_gpu_plan_kernel(const struct lp_gather_table *table)
         return "lp_gather_ibp_any";
     case LP_CODEC_LANE:
         return lane_kernel(table);
+    case LP_CODEC_ZIP7:
     case LP_CODEC_AUTO:
     case LP_CODEC_END:
         break;

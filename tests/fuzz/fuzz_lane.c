@@ -6,6 +6,7 @@
  * widths, 1 byte the first rank, 1 byte the step from rank to rank, then the record. */
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "codec/codec_zip7.h"
 #include "codec/ops.h"
 #include "codec/shape.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -129,6 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (lp_codec_lane_meta_parse(&lane, dtype, 16, 4096, data, size, NULL) == 0)
             lp_codec_lane_fini(&lane);
     }
+    (void)lp_codec_zip7_meta_parse(&lane, LP_DTYPE_BF16, data, size, NULL);
     if (!read_input(&input, data, size))
         return 0;
     decode(&input);

@@ -93,7 +93,7 @@ Test(codec_packer, sums_are_what_the_records_say)
 /* Random bits: no record shrinks, so the table is stored raw and costs its checks only. */
 Test(codec_packer, a_table_that_does_not_shrink_is_raw)
 {
-    static const uint32_t codecs[] = {LP_CODEC_AUTO, LP_CODEC_IBP, LP_CODEC_LANE};
+    static const uint32_t codecs[] = {LP_CODEC_AUTO, LP_CODEC_IBP, LP_CODEC_LANE, LP_CODEC_ZIP7};
     const struct lp_geometry geometry = geometry_of(LP_DTYPE_F32, 64, 128);
     static uint8_t data[64 * 512];
 

@@ -56,7 +56,7 @@ Test(codec_plan, auto_takes_the_cheapest)
 
     cr_assert_eq(table.codec, LP_CODEC_LANE);
     cr_assert_eq(prices.sample_bytes, raw);
-    cr_assert_eq(prices.n, 4);
+    cr_assert_eq(prices.n, 5);
     cr_assert_lt(lane, raw);
     cr_assert_lt(lane, price_of(&prices, LP_CODEC_IBP, 4)->cost_bytes);
     cr_assert_lt(lane, price_of(&prices, LP_CODEC_IBP, 8)->cost_bytes);

@@ -87,7 +87,8 @@ static void round_trip(uint32_t dtype, uint32_t ndim, const uint64_t *dims, enum
     free(data);
 }
 
-static const uint32_t codecs[] = {LP_CODEC_RAW, LP_CODEC_IBP, LP_CODEC_LANE, LP_CODEC_AUTO};
+static const uint32_t codecs[] = {LP_CODEC_RAW, LP_CODEC_IBP, LP_CODEC_LANE, LP_CODEC_ZIP7,
+                                  LP_CODEC_AUTO};
 
 /* Every dtype, codec, length and offset, rows as records. */
 Test(codec_view, rows_of_every_length_come_back, .timeout = 120)
@@ -303,7 +304,7 @@ Test(codec_view, verify_finds_changed_bytes)
 /* Data in which any bit is wrong decodes to something or is refused; sanitizers see to the rest. */
 Test(codec_view, hostile_data_is_harmless, .timeout = 120)
 {
-    static const uint32_t ids[] = {LP_CODEC_IBP, LP_CODEC_LANE};
+    static const uint32_t ids[] = {LP_CODEC_IBP, LP_CODEC_LANE, LP_CODEC_ZIP7};
 
     for (size_t c = 0; c < LP_ARRAY_LEN(ids); c++) {
         for (uint32_t layout = LP_LAYOUT_PACKED; layout < LP_LAYOUT_END; layout++) {
