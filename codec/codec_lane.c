@@ -329,7 +329,7 @@ int lp_codec_lane_meta_parse(struct lp_lane *ret_lane, uint32_t dtype, uint32_t 
     params.columns = numbers + n_symbols;
     rc = lp_codec_lane_init(ret_lane, &params, err);
     lp_mem_free(numbers);
-    return rc;
+    return rc == LP_ENOTSUP ? lp_error_wrap(err, LP_ECORRUPT, "lane metadata") : rc;
 }
 
 /* Bits of all exponents, raw ones included, with this base. */

@@ -6,11 +6,11 @@
  * written at once. Raw tables need no group: elements go straight to the sink. */
 #include "codec/packer.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/record.h"
+
+#include <string.h>
 
 /* Raw data is handed on in pieces of at most this. */
 #define RAW_PIECE_BYTES (1u << 20)
@@ -31,13 +31,14 @@ int lp_codec_packer_init(struct lp_packer *ret_packer, struct lp_table *table, u
         return lp_error_set(err, LP_ENOMEM, "no memory for a packer");
     lp_codec_hasher_init(packer.hasher);
     if (table->codec != LP_CODEC_RAW) {
-        packer.pending = lp_mem_alloc_aligned(64, (1 + LP_FORMAT_GROUP_RECORDS) * (size_t)room +
+        packer.pending = lp_mem_alloc_aligned(64, (2 + LP_FORMAT_GROUP_RECORDS) * (size_t)room +
                                                       LP_CODEC_SLACK_BYTES);
         if (packer.pending == NULL) {
             lp_mem_free(packer.hasher);
             return lp_error_set(err, LP_ENOMEM, "no memory for a packer's group of records");
         }
-        packer.group = packer.pending + room;
+        packer.scratch = packer.pending + room;
+        packer.group = packer.scratch + room;
     }
     *ret_packer = packer;
     return 0;
@@ -226,7 +227,8 @@ static int put_record(struct lp_packer *packer, const void *src, uint32_t n, str
     const uint32_t bytes = n * table->geometry.elem_bytes;
     const uint32_t raw_length = lp_codec_raw_length(table, n);
     uint8_t *const dst = group_record(packer, packer->group_records);
-    uint32_t size = lp_codec_record_encode(table, lp_codec_ops(), src, n, dst);
+    uint32_t size = lp_codec_record_encode(table, lp_codec_ops(), packer->next_record, src, dst,
+                                           packer->scratch);
     uint32_t length;
 
     if (size == 0) {

@@ -34,6 +34,7 @@ struct lp_packer {
     uint64_t segment_used;
     struct lp_hasher *hasher; /* owned: of the block of checks that is open */
     uint8_t *pending;         /* owned: elements that wait for a full record; behind them: */
+    uint8_t *scratch;         /* room for one record, and */
     uint8_t *group;           /* the records of the group that is open, coded */
     uint32_t pending_elements;
     uint32_t group_records, group_bytes;

@@ -25,7 +25,8 @@ struct planner {
     const uint8_t *sample;
     uint64_t sample_records; /* whole ones; a shorter last one is not priced */
     uint64_t sample_bytes;
-    uint8_t *record; /* room for one coded record */
+    uint8_t *record;  /* room for one coded record; behind it: */
+    uint8_t *scratch; /* room for its elements */
     struct lp_prices prices;
 };
 
@@ -117,6 +118,21 @@ static int make_table(struct lp_table *ret_table, const struct planner *planner,
     return 0;
 }
 
+/* What is said of the sample must be that sample. */
+static int check_layout(const struct planner *planner, uint32_t record_elements,
+                        uint64_t sample_elements, struct lp_error *err)
+{
+    const struct lp_sample *const layout = planner->params.sample_layout;
+
+    if (layout != NULL &&
+        (layout->n_elements != sample_elements || layout->record_elements != record_elements))
+        return lp_error_set(err, LP_EINVAL,
+                            "a sample of %llu elements, laid out as %llu in records of %u",
+                            (unsigned long long)sample_elements,
+                            (unsigned long long)layout->n_elements, layout->record_elements);
+    return 0;
+}
+
 static int planner_init(struct planner *planner, const struct lp_geometry *geometry,
                         const struct lp_plan_params *params, const void *sample,
                         uint64_t sample_elements, struct lp_error *err)
@@ -133,6 +149,7 @@ static int planner_init(struct planner *planner, const struct lp_geometry *geome
         (sample_elements < record_elements && geometry->n_elements > 0))
         return lp_error_set(err, LP_EINVAL, "a sample of %llu elements for records of %u",
                             (unsigned long long)sample_elements, record_elements);
+    LP_TRY(rc, check_layout(planner, record_elements, sample_elements, err));
     base->geometry = *geometry;
     base->record_elements = record_elements;
     base->segment_bytes = planner->params.segment_bytes;
@@ -149,37 +166,47 @@ static int planner_init(struct planner *planner, const struct lp_geometry *geome
 
 static int planner_alloc(struct planner *planner, struct lp_error *err)
 {
-    planner->record = lp_mem_alloc(LP_FORMAT_RECORD_BYTES_MAX + LP_CODEC_SLACK_BYTES);
+    planner->record = lp_mem_alloc(2 * LP_FORMAT_RECORD_BYTES_MAX + LP_CODEC_SLACK_BYTES);
     if (planner->record == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory to price a record");
+    planner->scratch = planner->record + LP_FORMAT_RECORD_BYTES_MAX + LP_CODEC_SLACK_BYTES;
     return 0;
 }
 
-/* As lp_codec_record_encode(), but ibp is only measured: its sizes come without its bits. */
-static uint32_t coded_size(const struct lp_table *table, const struct lp_codec_ops *ops,
-                           const uint8_t *src, uint32_t n, uint8_t *dst)
+/* Which record of the tensor is record r of the sample. */
+static uint64_t sampled_record(const struct planner *planner, uint64_t r)
 {
+    const struct lp_sample *const layout = planner->params.sample_layout;
+
+    return layout == NULL ? r : lp_codec_sample_record(layout, r);
+}
+
+/* As lp_codec_record_encode(), but ibp is only measured: its sizes come without its bits. */
+static uint32_t coded_size(const struct planner *planner, const struct lp_table *table, uint64_t r)
+{
+    const uint8_t *const src = planner->sample + r * table->record_bytes;
     uint32_t size;
 
     if (table->codec != LP_CODEC_IBP)
-        return lp_codec_record_encode(table, ops, src, n, dst);
+        return lp_codec_record_encode(table, lp_codec_ops(), sampled_record(planner, r), src,
+                                      planner->record, planner->scratch);
     size = lp_codec_ibp_size(&table->ibp, src, table->ibp.n_words);
-    return lp_round_up_u64(size, table->align_bytes) < lp_codec_raw_length(table, n) ? size : 0;
+    return lp_round_up_u64(size, table->align_bytes) <
+                   lp_codec_raw_length(table, table->record_elements)
+               ? size
+               : 0;
 }
 
 /* Code the sample, keep only the sizes. */
 static void price_sample(const struct planner *planner, struct candidate *candidate)
 {
     const struct lp_table *const table = &candidate->table;
-    const struct lp_codec_ops *const ops = lp_codec_ops();
-    const uint32_t n = table->record_elements;
-    const uint32_t raw_length = lp_codec_raw_length(table, n);
+    const uint32_t raw_length = lp_codec_raw_length(table, table->record_elements);
     struct lp_price *const price = candidate->price;
     const uint64_t records = planner->sample_records;
 
     for (uint64_t r = 0; r < records; r++) {
-        const uint8_t *const src = planner->sample + r * table->record_bytes;
-        const uint32_t size = coded_size(table, ops, src, n, planner->record);
+        const uint32_t size = coded_size(planner, table, r);
         const uint32_t length = (size + table->align_bytes - 1) & ~(table->align_bytes - 1);
 
         price->payload_bytes += size == 0 ? table->record_bytes : size;

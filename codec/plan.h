@@ -3,9 +3,10 @@
 #ifndef LP_CODEC_PLAN_H
 #define LP_CODEC_PLAN_H
 
+#include "codec/sample.h"
 #include "codec/table.h"
 
-/* What the caller wants; 0 everywhere means "chosen". */
+/* What the caller wants, and what it knows; 0 everywhere means "chosen". */
 struct lp_plan_params {
     uint32_t codec;           /* enum lp_codec_id */
     uint32_t layout;          /* enum lp_layout; packed when 0 */
@@ -18,6 +19,10 @@ struct lp_plan_params {
     float zip7_sigma;         /* standard deviation that places the window; 0: counted */
     uint64_t segment_bytes;   /* 0: LP_PLAN_SEGMENT_BYTES */
     double min_ratio;         /* logical / stored below which auto stores raw; 0: 1.0 */
+    /* Where the sample's records lie in the tensor, borrowed for the plan. NULL: from its start on
+     * when the sample is the whole tensor, else not known; lane then uses no columns that differ
+     * from record to record. */
+    const struct lp_sample *sample_layout;
 };
 #define LP_PLAN_SEGMENT_BYTES ((1ull << 30) - 65536)
 

@@ -10,12 +10,54 @@
 
 #include <string.h>
 
-/* Code n elements when the result, rounded up to the table's alignment, is shorter than the raw
- * record. Returns the codec's size, or 0: store it raw. dst as for the encoders of codec/ops.h. */
-static inline uint32_t lp_codec_record_encode(const struct lp_table *table,
-                                              const struct lp_codec_ops *ops, const void *src,
-                                              uint32_t n, void *dst)
+/* Subtract from the exponents of a record the bases of their columns, or add them. A record is not
+ * longer than a span, so it reaches into two groups at most. */
+static inline void lp_codec_record_shift(const struct lp_table *table,
+                                         const struct lp_codec_ops *ops, uint64_t record,
+                                         uint8_t *elements, uint32_t n, bool subtract)
 {
+    const struct lp_lane *const lane = &table->lane;
+    const uint64_t first = record * table->record_elements;
+    uint32_t phase = (uint32_t)(first % lane->column_period);
+    uint64_t group = 0;
+
+    if (lane->column_span != 0) {
+        const uint64_t left = lane->column_span - first % lane->column_span;
+
+        group = first / lane->column_span;
+        if (left < n) {
+            ops->exponent_shift(lane, elements, (uint32_t)left, lp_lane_column_group(lane, group),
+                                phase, subtract);
+            elements += left * lane->elem_bytes;
+            n -= (uint32_t)left;
+            phase = 0;
+            group++;
+        }
+    }
+    ops->exponent_shift(lane, elements, n, lp_lane_column_group(lane, group), phase, subtract);
+}
+
+/* The same for a record that may have no columns; returns the elements to code, src or a copy in
+ * scratch. */
+static inline const void *lp_codec_record_centred(const struct lp_table *table,
+                                                  const struct lp_codec_ops *ops, uint64_t record,
+                                                  const void *src, uint32_t n, void *scratch)
+{
+    if (table->lane.window != LP_LANE_WINDOW_COLUMNS)
+        return src;
+    memcpy(scratch, src, (size_t)n * table->geometry.elem_bytes);
+    lp_codec_record_shift(table, ops, record, scratch, n, true);
+    return scratch;
+}
+
+/* Code a record when the result, rounded up to the table's alignment, is shorter than the raw one.
+ * Returns the codec's size, or 0: store it raw. src is all its elements, dst as for the encoders of
+ * codec/ops.h; scratch has room for a record where the table has columns, else it is not used. */
+static inline uint32_t lp_codec_record_encode(const struct lp_table *table,
+                                              const struct lp_codec_ops *ops, uint64_t record,
+                                              const void *src, void *dst, void *scratch)
+{
+    const uint32_t n = lp_codec_record_elements(table, record);
     const uint32_t raw_length = lp_codec_raw_length(table, n);
     const uint32_t limit = raw_length - table->align_bytes + 1;
     const uint32_t bytes = n * table->geometry.elem_bytes;
@@ -23,7 +65,9 @@ static inline uint32_t lp_codec_record_encode(const struct lp_table *table,
     switch ((enum lp_codec_id)table->codec) {
     case LP_CODEC_LANE:
     case LP_CODEC_ZIP7:
-        return ops->lane_encode(&table->lane, src, n, dst, limit);
+        return ops->lane_encode(&table->lane,
+                                lp_codec_record_centred(table, ops, record, src, n, scratch), n,
+                                dst, limit);
     case LP_CODEC_IBP:
         if (bytes % table->ibp.word_bytes == 0)
             return ops->ibp_encode(&table->ibp, src, bytes / table->ibp.word_bytes, dst, limit);
@@ -48,22 +92,26 @@ static inline int lp_codec_record_copy(const uint8_t *src, uint32_t raw_length, 
     return any == 0 ? 0 : LP_ECORRUPT;
 }
 
-/* Decode a record of n elements from its checked place. ahead: what comes next, or NULL. 0, or
- * LP_ECORRUPT. */
+/* Decode a record from its checked place. ahead: what comes next, or NULL. 0, or LP_ECORRUPT. */
 static inline int lp_codec_record_decode(const struct lp_table *table,
-                                         const struct lp_codec_ops *ops, const uint8_t *src,
-                                         uint32_t stored_bytes, void *dst, uint32_t n,
+                                         const struct lp_codec_ops *ops, uint64_t record,
+                                         const uint8_t *src, uint32_t stored_bytes, void *dst,
                                          const void *ahead)
 {
+    const uint32_t n = lp_codec_record_elements(table, record);
     const uint32_t raw_length = lp_codec_raw_length(table, n);
     const uint32_t bytes = n * table->geometry.elem_bytes;
+    int rc;
 
     if (stored_bytes == raw_length)
         return lp_codec_record_copy(src, raw_length, dst, bytes);
     switch ((enum lp_codec_id)table->codec) {
     case LP_CODEC_LANE:
     case LP_CODEC_ZIP7:
-        return ops->lane_decode(&table->lane, src, stored_bytes, table->align_bytes, dst, n, ahead);
+        rc = ops->lane_decode(&table->lane, src, stored_bytes, table->align_bytes, dst, n, ahead);
+        if (rc == 0 && table->lane.window == LP_LANE_WINDOW_COLUMNS)
+            lp_codec_record_shift(table, ops, record, dst, n, false);
+        return rc;
     case LP_CODEC_IBP:
         if (bytes % table->ibp.word_bytes == 0)
             return ops->ibp_decode(&table->ibp, src, stored_bytes, table->align_bytes, dst,

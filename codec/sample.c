@@ -43,3 +43,11 @@ uint64_t lp_codec_sample_run_first(const struct lp_sample *sample, uint64_t k)
                  k * (spread % (sample->n_runs - 1)) / (sample->n_runs - 1);
     return record * sample->record_elements;
 }
+
+uint64_t lp_codec_sample_record(const struct lp_sample *sample, uint64_t r)
+{
+    if (sample->whole)
+        return r;
+    return lp_codec_sample_run_first(sample, r / sample->run_records) / sample->record_elements +
+           r % sample->run_records;
+}

@@ -27,4 +27,7 @@ struct lp_sample lp_codec_sample(const struct lp_geometry *geometry, uint32_t re
 uint64_t lp_codec_sample_run_first(const struct lp_sample *sample, uint64_t k);
 uint64_t lp_codec_sample_run_elements(const struct lp_sample *sample);
 
+/* Which record of the tensor is the r-th whole one of the sample. */
+uint64_t lp_codec_sample_record(const struct lp_sample *sample, uint64_t r);
+
 #endif

@@ -166,8 +166,7 @@ static int verify_block(const struct lp_view *view, uint64_t first, uint64_t end
         src = view->segments[place.segment] + place.offset;
         lp_codec_hasher_update(&hasher, src, place.stored_bytes);
         if (scratch != NULL &&
-            lp_codec_record_decode(table, ops, src, place.stored_bytes, scratch,
-                                   lp_codec_record_elements(table, record), NULL) < 0)
+            lp_codec_record_decode(table, ops, record, src, place.stored_bytes, scratch, NULL) < 0)
             return lp_codec_view_corrupt(err, record);
     }
     *ret_hash = lp_codec_hasher_digest(&hasher);

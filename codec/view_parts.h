@@ -51,9 +51,8 @@ static inline int lp_codec_view_decode(const struct lp_view *view, const struct 
                                        const void *ahead, struct lp_error *err)
 {
     const uint8_t *const src = view->segments[place->segment] + place->offset;
-    const uint32_t n = lp_codec_record_elements(view->table, record);
 
-    if (lp_codec_record_decode(view->table, ops, src, place->stored_bytes, dst, n, ahead) < 0)
+    if (lp_codec_record_decode(view->table, ops, record, src, place->stored_bytes, dst, ahead) < 0)
         return lp_codec_view_corrupt(err, record);
     return 0;
 }

@@ -59,8 +59,8 @@ static void decode_on_tiers(const struct lp_view *view, uint64_t record)
         const uint8_t *const src = view->segments[place.segment] + place.offset;
 
         for (int t = 0; t < n_tiers; t++) {
-            const int rc = lp_codec_record_decode(table, tiers[t], src, place.stored_bytes,
-                                                  t == 0 ? first : dst, n, NULL);
+            const int rc = lp_codec_record_decode(table, tiers[t], record, src, place.stored_bytes,
+                                                  t == 0 ? first : dst, NULL);
 
             if (t == 0)
                 first_rc = rc;

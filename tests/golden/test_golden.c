@@ -59,8 +59,8 @@ static int decode_all(const struct lp_view *view, const struct lp_codec_ops *ops
         struct lp_place place;
 
         if (!lp_codec_place(table, view->index, r, &place) ||
-            lp_codec_record_decode(table, ops, view->segments[place.segment] + place.offset,
-                                   place.stored_bytes, dst, n, NULL) < 0)
+            lp_codec_record_decode(table, ops, r, view->segments[place.segment] + place.offset,
+                                   place.stored_bytes, dst, NULL) < 0)
             return lp_error_set(err, LP_ECORRUPT, "record %llu, tier %s", (unsigned long long)r,
                                 ops->tier);
         dst += (size_t)n * table->geometry.elem_bytes;
