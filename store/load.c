@@ -23,16 +23,15 @@ struct stranger {
 };
 
 static const struct stranger strangers[] = {
-    {"PK\x03\x04", 4, "a zip archive (.npz, .pt): take the arrays out of it first"},
-    {"PK\x05\x06", 4, "an empty zip archive"},
     {LP_FORMAT_FILE_MAGIC, 8, "packed already (.lpk)"},
     {"GGUF", 4, "a GGUF file, which is not supported"},
     {"\x89HDF\r\n\x1a\n", 8, "an HDF5 file, which is not supported"},
 };
 
 static const char npy_magic[] = "\x93NUMPY";
+static const char zip_magic[] = "PK\x03\x04", zip_magic_empty[] = "PK\x05\x06";
 
-static int errno_code(int errnum)
+int lp_load_errno_code(int errnum)
 {
     switch (errnum) {
     case ENOENT:
@@ -46,6 +45,10 @@ static int errno_code(int errnum)
         return LP_ELIMIT;
     case ENOMEM:
         return LP_ENOMEM;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return LP_ENOSPC;
     default:
         return LP_EIO;
     }
@@ -82,7 +85,7 @@ static int file_open(struct lp_load_file *file, const char *path, struct lp_erro
     file->fd = lp_sys_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
     if (file->fd < 0) {
         const int errnum = errno;
-        return lp_error_set_errno(err, errno_code(errnum), errnum, "cannot open");
+        return lp_error_set_errno(err, lp_load_errno_code(errnum), errnum, "cannot open");
     }
     if (fstat(file->fd, &st) != 0)
         return lp_error_set_errno(err, LP_EIO, errno, "cannot stat");
@@ -106,7 +109,7 @@ static int kind_unknown(const uint8_t *head, size_t n, struct lp_error *err)
             return lp_error_set(err, LP_ENOTSUP, "is %s", strangers[i].advice);
     }
     return lp_error_set(err, LP_ENOTSUP,
-                        "is neither .npy nor .safetensors; raw binary needs dtype and shape");
+                        "is no .npy, .npz or .safetensors; raw binary needs dtype and shape");
 }
 
 /* The kind by the first bytes, else by the ending: a broken file then gets its kind's own error. */
@@ -119,10 +122,14 @@ static int kind_find(struct lp_load_file *file, const char *path, struct lp_erro
     LP_TRY(rc, lp_load_fetch(file, 0, head, n, err));
     if (n >= 6 && memcmp(head, npy_magic, 6) == 0)
         file->kind = LP_LOAD_NPY;
+    else if (n >= 4 && (memcmp(head, zip_magic, 4) == 0 || memcmp(head, zip_magic_empty, 4) == 0))
+        file->kind = LP_LOAD_NPZ;
     else if (looks_like_safetensors(head, n, file->bytes))
         file->kind = LP_LOAD_SAFETENSORS;
     else if (has_ending(path, ".npy"))
         file->kind = LP_LOAD_NPY;
+    else if (has_ending(path, ".npz"))
+        file->kind = LP_LOAD_NPZ;
     else if (has_ending(path, ".safetensors"))
         file->kind = LP_LOAD_SAFETENSORS;
     else
@@ -158,6 +165,8 @@ static int parse(struct lp_load_file *file, const char *path, const struct lp_lo
         return lp_load_raw_parse(file, options, err);
     case LP_LOAD_NPY:
         return lp_load_npy_parse(file, err);
+    case LP_LOAD_NPZ:
+        return lp_load_npz_parse(file, err);
     case LP_LOAD_SAFETENSORS:
         return lp_load_safetensors_parse(file, err);
     }
@@ -200,6 +209,7 @@ void lp_load_close(struct lp_load_file *file)
     lp_mem_free(file->tensors);
     lp_mem_free(file->tile.data);
     lp_mem_free(file->window.data);
+    lp_load_npz_close(file->npz);
     lp_sys_close(&file->fd);
     lp_mem_free(file);
 }
@@ -207,8 +217,11 @@ void lp_load_close(struct lp_load_file *file)
 int lp_load_fetch(const struct lp_load_file *file, uint64_t offset, void *dst, size_t bytes,
                   struct lp_error *err)
 {
-    const ssize_t got = lp_sys_pread_all(file->fd, dst, bytes, (off_t)offset);
+    ssize_t got;
 
+    if (file->npz != NULL)
+        return lp_load_npz_fetch(file->npz, offset, dst, bytes, err);
+    got = lp_sys_pread_all(file->fd, dst, bytes, (off_t)offset);
     if (got < 0)
         return lp_error_set_errno(err, LP_EIO, errno, "cannot read at byte %llu",
                                   (unsigned long long)offset);
@@ -270,6 +283,8 @@ const char *lp_load_kind_name(enum lp_load_kind kind)
     switch (kind) {
     case LP_LOAD_NPY:
         return "npy";
+    case LP_LOAD_NPZ:
+        return "npz";
     case LP_LOAD_SAFETENSORS:
         return "safetensors";
     case LP_LOAD_RAW:

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor files, streamed in: .npy, .safetensors, and raw binary of a told dtype and shape.
+/* Tensor files, streamed in: .npy, .npz, .safetensors, and raw binary of a told dtype and shape.
  *
  * Open checks the whole header and hands out a list of tensors, or fails and leaves nothing. Read
  * then fetches elements in row-major order from anywhere in a tensor, with pread: the file is never
  * mapped, so that one that shrinks or changes under us is an error and no signal. Extra memory is
  * bounded by LP_LOAD_TILE_BYTES + LP_LOAD_WINDOW_BYTES plus the header, whatever a tensor's size.
+ *
+ * .npz, as numpy.savez() and numpy.savez_compressed() write it: member "x.npy" is tensor x, in the
+ * order of the archive's directory. A member that is no .npy refuses the file by name, and so do
+ * one that is encrypted, packed by another method than deflate, there twice, or a path that leads
+ * out of its folder. The first read of a tensor reads its whole member, to know that the checksum
+ * is right; a compressed one is unpacked into a file without a name in TMPDIR (else /tmp), which
+ * the next tensor uses anew. So read a tensor to its end before the next one.
  *
  * A file handle serves one thread at a time. The daemon never links this code: tensor files are
  * parsed in the process of whoever brings them.
@@ -12,15 +19,16 @@
  * Errors name file, tensor and byte or key. Codes that every function here may give:
  *   LP_ECORRUPT  the file breaks its format, or ends before its header says
  *   LP_ENOTSUP   well formed, but a kind, dtype, byte order or number of dimensions we do not take
- *   LP_ELIMIT    a header larger than the limits below, or too many open files
+ *   LP_ELIMIT    a header or member larger than the limits below, or too many open files
  *   LP_ENAME     a tensor's name is not one of ours (codec/lpk.h, lp_codec_name_check)
  *   LP_ENOENT, LP_EPERM, LP_EIO  as the system says; LP_ENOMEM
- * Source: numpy's NEP 1 (format of .npy); the safetensors format description. */
+ * Source: numpy's NEP 1 (format of .npy); the safetensors format description; the zip format's
+ * APPNOTE. */
 #ifndef LP_STORE_LOAD_H
 #define LP_STORE_LOAD_H
 
 #include "base/error.h"
-#include "codec/shape.h"
+#include "codec/sample.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,10 +36,13 @@
 #define LP_LOAD_NPY_HEADER_MAX 65535u             /* bytes; what format version 1 can say */
 #define LP_LOAD_SAFETENSORS_HEADER_MAX 100000000u /* bytes; the limit of the format itself */
 #define LP_LOAD_SAFETENSORS_VALUES_MAX (UINT32_C(1) << 20) /* JSON values in a header */
-#define LP_LOAD_TILE_BYTES (UINT32_C(16) << 20)            /* re-ordered part of a Fortran tensor */
-#define LP_LOAD_WINDOW_BYTES (UINT32_C(2) << 20) /* file bytes on their way to tile or cast */
+#define LP_LOAD_NPZ_DIRECTORY_MAX (UINT32_C(16) << 20) /* bytes; libzip takes some ten times them  \
+                                                        */
+#define LP_LOAD_NPZ_UNPACKED_MAX (UINT64_C(16) << 30)  /* bytes of a compressed member, unpacked */
+#define LP_LOAD_TILE_BYTES (UINT32_C(16) << 20)        /* re-ordered part of a Fortran tensor */
+#define LP_LOAD_WINDOW_BYTES (UINT32_C(2) << 20)       /* file bytes on their way to tile or cast */
 
-enum lp_load_kind { LP_LOAD_NPY = 1, LP_LOAD_SAFETENSORS = 2, LP_LOAD_RAW = 3 };
+enum lp_load_kind { LP_LOAD_NPY = 1, LP_LOAD_SAFETENSORS = 2, LP_LOAD_RAW = 3, LP_LOAD_NPZ = 4 };
 
 /* What the caller adds to what the file says; zeros everywhere: nothing. */
 struct lp_load_options {
@@ -49,7 +60,8 @@ struct lp_load_tensor {
     struct lp_geometry geometry; /* of what lp_load_read() gives: dtype after the cast */
     uint32_t file_dtype;         /* enum lp_dtype as stored */
     bool fortran_order;          /* stored with the first index running fastest; read re-orders */
-    uint64_t file_offset;        /* first byte in the file; any alignment */
+    uint64_t file_offset;        /* first byte in the file, in .npz in the unpacked member; any
+                                    alignment */
     uint64_t file_bytes;
 };
 
@@ -70,7 +82,7 @@ void lp_load_close(struct lp_load_file *file);
 
 enum lp_load_kind lp_load_kind(const struct lp_load_file *file);
 
-/* "npy", "safetensors", "raw". */
+/* "npy", "npz", "safetensors", "raw". */
 const char *lp_load_kind_name(enum lp_load_kind kind);
 
 /* Number of tensors; a .safetensors file may have none. They come in the order of their bytes in
@@ -87,7 +99,8 @@ int64_t lp_load_find(const struct lp_load_file *file, const char *name);
  * little-endian, to dst (n * geometry.elem_bytes, any address). Reads that follow each other are
  * the fast way through a Fortran tensor: each tile is then fetched once. Where a row of such a
  * tensor is larger than a tile, each row is a pass over the file, so slow but still exact and
- * bounded. LP_ERANGE: not all of them exist. On failure dst is unspecified. */
+ * bounded. LP_ERANGE: not all of them exist; LP_ENOSPC: no room to unpack a member of an .npz. On
+ * failure dst is unspecified. */
 int lp_load_read(struct lp_load_file *file, uint32_t i, uint64_t first_element, uint64_t n_elements,
                  void *dst, struct lp_error *err);
 
@@ -96,6 +109,10 @@ int lp_load_read(struct lp_load_file *file, uint32_t i, uint64_t first_element, 
  * at least one record). */
 uint64_t lp_load_sample_elements(const struct lp_load_file *file, uint32_t i,
                                  uint32_t record_elements, uint64_t limit_bytes);
+
+/* Where the runs of that sample lie. */
+struct lp_sample lp_load_sample_layout(const struct lp_load_file *file, uint32_t i,
+                                       uint32_t record_elements, uint64_t limit_bytes);
 
 /* A sample for lp_codec_plan(): that many elements, in runs of records spread evenly over the
  * tensor, to dst. Deterministic: same file, same sample. Errors as lp_load_read(). */

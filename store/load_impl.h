@@ -25,6 +25,8 @@ struct lp_load_window {
     size_t bytes; /* 0: holds nothing */
 };
 
+struct lp_load_npz; /* store/load_npz.c: the archive, and which member is read */
+
 struct lp_load_file {
     char label[LP_LABEL_BYTES];        /* the path, its beginning left out where it is long */
     char stem[LP_FORMAT_NAME_MAX + 1]; /* the tensor's name where the file has none */
@@ -37,9 +39,14 @@ struct lp_load_file {
     struct lp_load_tensor *tensors; /* owned, names too */
     struct lp_load_tile tile;
     struct lp_load_window window;
+    struct lp_load_npz *npz; /* owned; NULL unless the kind is .npz */
 };
 
-/* All of bytes, from offset, to dst. LP_ECORRUPT: the file ends before; LP_EIO. */
+/* The code for what the system says of a file: LP_ENOENT, LP_EPERM, LP_ELIMIT, LP_ENOSPC, ... */
+int lp_load_errno_code(int errnum);
+
+/* All of bytes, from offset, to dst. LP_ECORRUPT: the file ends before; LP_EIO. In an .npz file
+ * they are bytes of a member: of the one that is being opened, then of the one that is selected. */
 int lp_load_fetch(const struct lp_load_file *file, uint64_t offset, void *dst, size_t bytes,
                   struct lp_error *err);
 
@@ -54,9 +61,24 @@ int lp_load_tensor_init(const struct lp_load_file *file, struct lp_load_tensor *
 
 /* One per kind: fills file's tensors. */
 int lp_load_npy_parse(struct lp_load_file *file, struct lp_error *err);
+int lp_load_npz_parse(struct lp_load_file *file, struct lp_error *err);
 int lp_load_safetensors_parse(struct lp_load_file *file, struct lp_error *err);
 int lp_load_raw_parse(struct lp_load_file *file, const struct lp_load_options *options,
                       struct lp_error *err);
+
+/* One .npy of bytes in all, which lp_load_fetch() gives from 0 on, becomes tensor, called name. */
+int lp_load_npy_tensor(struct lp_load_file *file, uint64_t bytes, const char *name,
+                       struct lp_load_tensor *tensor, struct lp_error *err);
+
+/* Fetches are from tensor i of an .npz file from here on. The first time the member is read whole:
+ * LP_ECORRUPT where checksum or size are wrong, LP_ENOSPC where there is no room to unpack it. What
+ * the window held is forgotten then. */
+int lp_load_npz_select(struct lp_load_file *file, uint32_t i, struct lp_error *err);
+int lp_load_npz_fetch(struct lp_load_npz *npz, uint64_t offset, void *dst, size_t bytes,
+                      struct lp_error *err);
+
+/* NULL is fine. */
+void lp_load_npz_close(struct lp_load_npz *npz);
 
 /* The window's memory, made at the first call; what it held is forgotten. NULL: no memory. */
 uint8_t *lp_load_window_scratch(struct lp_load_file *file);

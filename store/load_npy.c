@@ -328,15 +328,15 @@ static int header_complete(const struct header *header, struct lp_error *err)
 }
 
 /* Version and length: where the text begins and how long it is. */
-static int preamble_read(const struct lp_load_file *file, uint64_t *ret_base, size_t *ret_bytes,
-                         struct lp_error *err)
+static int preamble_read(const struct lp_load_file *file, uint64_t file_bytes, uint64_t *ret_base,
+                         size_t *ret_bytes, struct lp_error *err)
 {
     uint8_t head[MAGIC_BYTES + 4];
     int rc;
 
-    if (file->bytes < sizeof(head))
+    if (file_bytes < sizeof(head))
         return lp_error_set(err, LP_ECORRUPT, "npy file ends at byte %llu, within its header",
-                            (unsigned long long)file->bytes);
+                            (unsigned long long)file_bytes);
     LP_TRY(rc, lp_load_fetch(file, 0, head, sizeof(head), err));
     if (memcmp(head, "\x93NUMPY", 6) != 0)
         return lp_error_set(err, LP_ECORRUPT, "is no npy file: byte 0 does not begin its magic");
@@ -349,10 +349,10 @@ static int preamble_read(const struct lp_load_file *file, uint64_t *ret_base, si
     if (bytes > LP_LOAD_NPY_HEADER_MAX)
         return lp_error_set(err, LP_ELIMIT, "npy header of %u bytes, byte 8: at most %u", bytes,
                             LP_LOAD_NPY_HEADER_MAX);
-    if (bytes > file->bytes - base)
+    if (bytes > file_bytes - base)
         return lp_error_set(err, LP_ECORRUPT,
                             "npy header of %u bytes, byte 8: the file has %llu in all", bytes,
-                            (unsigned long long)file->bytes);
+                            (unsigned long long)file_bytes);
     *ret_base = base;
     *ret_bytes = bytes;
     return 0;
@@ -378,10 +378,10 @@ done:
 }
 
 /* The elements reach exactly to the end of the file. */
-static int size_check(const struct lp_load_file *file, const struct lp_load_tensor *tensor,
+static int size_check(uint64_t file_bytes, const struct lp_load_tensor *tensor,
                       struct lp_error *err)
 {
-    const uint64_t there = file->bytes - tensor->file_offset;
+    const uint64_t there = file_bytes - tensor->file_offset;
 
     if (there < tensor->file_bytes)
         return lp_error_set(err, LP_ECORRUPT,
@@ -396,22 +396,28 @@ static int size_check(const struct lp_load_file *file, const struct lp_load_tens
     return 0;
 }
 
-int lp_load_npy_parse(struct lp_load_file *file, struct lp_error *err)
+int lp_load_npy_tensor(struct lp_load_file *file, uint64_t file_bytes, const char *name,
+                       struct lp_load_tensor *tensor, struct lp_error *err)
 {
     struct header header = {0};
-    struct lp_load_tensor *tensor;
     uint64_t base = 0;
     size_t bytes = 0;
     int rc;
 
-    LP_TRY(rc, preamble_read(file, &base, &bytes, err));
+    LP_TRY(rc, preamble_read(file, file_bytes, &base, &bytes, err));
     LP_TRY(rc, header_read(file, base, bytes, &header, err));
-    LP_TRY(rc, lp_load_tensors_reserve(file, 1, err));
-    tensor = &file->tensors[0];
-    rc = lp_load_tensor_init(file, tensor, file->stem, header.dtype, header.ndim, header.dims, err);
+    rc = lp_load_tensor_init(file, tensor, name, header.dtype, header.ndim, header.dims, err);
     if (rc < 0)
         return lp_error_wrap(err, rc == LP_ESIZE ? LP_ECORRUPT : rc, "npy key 'shape' or 'descr'");
     tensor->file_offset = base + bytes;
     tensor->fortran_order = header.fortran_order && header.ndim > 1;
-    return size_check(file, tensor, err);
+    return size_check(file_bytes, tensor, err);
+}
+
+int lp_load_npy_parse(struct lp_load_file *file, struct lp_error *err)
+{
+    int rc;
+
+    LP_TRY(rc, lp_load_tensors_reserve(file, 1, err));
+    return lp_load_npy_tensor(file, file->bytes, file->stem, &file->tensors[0], err);
 }

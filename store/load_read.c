@@ -129,7 +129,9 @@ int lp_load_read(struct lp_load_file *file, uint32_t i, uint64_t first_element, 
     if (first_element > all || n_elements > all - first_element)
         return lp_error_set(err, LP_ERANGE, "%s: tensor '%.*s' has %llu elements", file->label,
                             LP_LOAD_NAME_SHOWN, tensor->name, (unsigned long long)all);
-    rc = read_any(file, i, first_element, n_elements, dst, err);
+    rc = file->npz != NULL ? lp_load_npz_select(file, i, err) : 0;
+    if (rc == 0)
+        rc = read_any(file, i, first_element, n_elements, dst, err);
     if (rc < 0)
         return lp_error_wrap(err, rc, "%s: tensor '%.*s'", file->label, LP_LOAD_NAME_SHOWN,
                              tensor->name);
@@ -147,6 +149,12 @@ uint64_t lp_load_sample_elements(const struct lp_load_file *file, uint32_t i,
                                  uint32_t record_elements, uint64_t limit_bytes)
 {
     return sample_of(&file->tensors[i], record_elements, limit_bytes).n_elements;
+}
+
+struct lp_sample lp_load_sample_layout(const struct lp_load_file *file, uint32_t i,
+                                       uint32_t record_elements, uint64_t limit_bytes)
+{
+    return sample_of(&file->tensors[i], record_elements, limit_bytes);
 }
 
 int lp_load_sample(struct lp_load_file *file, uint32_t i, uint32_t record_elements,

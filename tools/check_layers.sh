@@ -21,7 +21,7 @@ daemon                   base proto codec store config
 client                   public base proto codec
 client/link_local.c      store
 client/backend_cuda.c    cuda/gpu.h cuda/gpu_launch.h
-cli                      public base codec store/load.h store/lpk_file.h store/save_npy.h
+cli                      public base codec store/load.h store/lpk_file.h store/save_npy.h store/outfile.h
 tools                    base/errors.def config/options.def proto/methods.def cli/verbs.def
 tests                    *
 bench                    *
@@ -38,7 +38,7 @@ readonly LIBRARIES='
 jansson.h                proto config daemon client cli store/load_safetensors.c tests bench
 uv.h                     daemon tests bench
 xxhash.h                 codec tests bench
-zip.h                    store/load_npz.c tests bench
+zip.h                    store/load_zip.c tests bench
 cuda.h                   tests bench
 cuda*                    cuda/gpu_port.h tests bench
 criterion/*              tests

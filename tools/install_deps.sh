@@ -21,6 +21,7 @@ build pkg-config cmd pkg-config
 build libuv1-dev pc libuv
 build libjansson-dev pc jansson
 build libxxhash-dev pc libxxhash
+build libzip-dev pc libzip
 test binutils cmd nm
 test libcriterion-dev pc criterion
 test python3-numpy py numpy

@@ -4,13 +4,15 @@
 
 Plain bytes, no numpy: the files are what the formats' descriptions say, not what one program
 happens to write. `error` holds the code that every reader must give and, on a second line, a part
-of the sentence that names the byte or key. Run it again after a change; nothing else makes files.
+of the sentence that names the byte or key. What is in unreadable/ opens, and fails so when its
+elements are read. Run it again after a change; nothing else makes files.
 """
 
 import json
 import pathlib
 import shutil
 import struct
+import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -41,8 +43,72 @@ def tensor(dtype, shape, begin, end, **more):
     return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end], **more}
 
 
+class Member:
+    """One member of a zip archive; what is given beyond name and data is a lie."""
+
+    def __init__(self, name, data, method=0, **lies):
+        self.name = name if isinstance(name, bytes) else name.encode()
+        self.method = method
+        self.packed = data
+        if method == 8:
+            packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+            self.packed = packer.compress(data) + packer.flush()
+        self.packed = lies.get("packed", self.packed)
+        self.crc = lies.get("crc", zlib.crc32(data))
+        self.size = lies.get("size", len(data))
+        self.packed_size = lies.get("packed_size", len(self.packed))
+        self.flags = lies.get("flags", 0 if self.name.isascii() else 1 << 11)
+        self.zip64 = lies.get("zip64", self.size > 0xFFFFFFFF)
+        self.local_name = lies.get("local_name", self.name)
+
+    def head(self):
+        """What local header and directory have in common, and the extra field."""
+        sizes = (self.packed_size, self.size)
+        extra = struct.pack("<HHQQ", 1, 16, self.size, self.packed_size) if self.zip64 else b""
+        if self.zip64:
+            sizes = (0xFFFFFFFF, 0xFFFFFFFF)
+        return (struct.pack("<HHHHHIII", 45 if self.zip64 else 20, self.flags, self.method, 0, 33,
+                            self.crc, *sizes), extra)
+
+    def local(self):
+        head, extra = self.head()
+        descriptor = b""
+        if self.flags & 8:
+            head = head[:10] + bytes(12)
+            descriptor = struct.pack("<4sIII", b"PK\7\x08", self.crc, self.packed_size, self.size)
+        return (b"PK\3\4" + head + struct.pack("<HH", len(self.local_name), len(extra))
+                + self.local_name + extra + self.packed + descriptor)
+
+    def entry(self, offset):
+        head, extra = self.head()
+        return (b"PK\1\2" + struct.pack("<H", 20) + head
+                + struct.pack("<HHHHHII", len(self.name), len(extra), 0, 0, 0, 0, offset)
+                + self.name + extra)
+
+
+def npz(*members, count=None, disk=0, comment=b"", zip64_count=None):
+    """A zip archive of these members."""
+    body, entries = b"", b""
+    for member in members:
+        entries += member.entry(len(body))
+        body += member.local()
+    n = len(members) if count is None else count
+    end = b""
+    if zip64_count is not None:
+        at = len(body) + len(entries)
+        end = (struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, zip64_count, zip64_count,
+                           len(entries), len(body)) + struct.pack("<4sIQI", b"PK\6\7", 0, at, 1))
+        n = 0xFFFF
+    return body + entries + end + struct.pack("<4sHHHHIIH", b"PK\5\6", disk, disk, n, n,
+                                              len(entries), len(body), len(comment)) + comment
+
+
 F32 = struct.pack("<6f", 0.0, -0.0, 1.5, -2.25, 3e38, 1e-40)
 A = tensor("F32", [2, 3], 0, 24)
+NPY = npy(numbers("<f4", "(2, 3)"), F32)
+TURNED = npy(numbers("<f4", "(2, 3)", "True"), F32)
+CLAIM = 17 << 30
+CLAIM_NPY = npy(numbers("|u1", f"({CLAIM - 128},)"))
 
 VALID = {
     "f32_2x3.npy": npy(numbers("<f4", "(2, 3)"), F32),
@@ -56,6 +122,17 @@ VALID = {
     "f32_keys_turned.npy": npy('{"shape": (6L,), "fortran_order": False, "descr": "<f4"}', F32),
     "i8_three_dims.npy": npy(numbers("|i1", "(2, 2, 2)", "True"), bytes(range(8))),
     "bool.npy": npy(numbers("|b1", "(3,)"), b"\0\1\1"),
+    "stored.npz": npz(Member("a.npy", NPY), Member("b/c.npy", TURNED),
+                      Member("none.npy", npy(numbers("<f4", "(0, 3)"))),
+                      Member("one.npy", npy(numbers("|u1", "()"), b"7"))),
+    "deflated.npz": npz(Member("a.npy", NPY, 8), Member("b/c.npy", TURNED, 8),
+                        Member("none.npy", npy(numbers("<f4", "(0, 3)")), 8)),
+    "mixed.npz": npz(Member("a.npy", NPY, 8), Member("b.npy", NPY), comment=b"two kinds"),
+    "zip64.npz": npz(Member("a.npy", NPY, zip64=True), Member("b.npy", NPY, 8, zip64=True),
+                     zip64_count=2),
+    "streamed.npz": npz(Member("a.npy", NPY, 8, flags=8)),
+    "utf8_name.npz": npz(Member("gew\u00ed\U0001f600.npy", NPY)),
+    "no_arrays.npz": npz(),
     "f32_2x3.safetensors": safetensors({"a": A}, F32),
     "two_out_of_order.safetensors": safetensors(
         {"late": tensor("F16", [2], 24, 28), "early": A}, F32 + b"\0\x3c\0\xbc"),
@@ -274,26 +351,97 @@ INVALID = {
                            "LP_ECORRUPT", "'n' is no string"),
     "st_metadata_nested": ("safetensors", safetensors({"__metadata__": {"n": {}}, "a": A}, F32),
                            "LP_ECORRUPT", "'n' is no string"),
+    # npz: the archive
+    "npz_no_bytes": ("npz", b"", "LP_ECORRUPT", "zip archive"),
+    "npz_zeros": ("bin", b"PK\x03\x04" + bytes(60), "LP_ECORRUPT", "zip archive"),
+    "npz_cut_in_directory": ("npz", npz(Member("a.npy", NPY))[:-30], "LP_ECORRUPT", "zip archive"),
+    "npz_cut_in_member": ("npz", npz(Member("a.npy", NPY))[:90], "LP_ECORRUPT", "zip archive"),
+    "npz_count_too_large": ("npz", npz(Member("a.npy", NPY), count=2), "LP_ECORRUPT",
+                            "zip archive"),
+    "npz_count_too_small": ("npz", npz(Member("a.npy", NPY), Member("b.npy", NPY), count=1),
+                            "LP_ECORRUPT", "zip archive"),
+    "npz_count_huge": ("npz", npz(Member("a.npy", NPY), zip64_count=1 << 27), "LP_ECORRUPT",
+                       "zip archive"),
+    "npz_two_disks": ("npz", npz(Member("a.npy", NPY), disk=1), "LP_ENOTSUP", "zip archive"),
+    "npz_name_in_front_differs": ("npz", npz(Member("a.npy", NPY, local_name=b"b.npy")),
+                                  "LP_ECORRUPT", "zip archive"),
+    # npz: members
+    "npz_no_npy": ("npz", npz(Member("a.npy", NPY), Member("readme.txt", b"words")), "LP_ENOTSUP",
+                   "member 'readme.txt': is no .npy"),
+    "npz_of_torch": ("bin", npz(Member("archive/data.pkl", b"\x80\2.")), "LP_ENOTSUP",
+                     "member 'archive/data.pkl': is no .npy"),
+    "npz_folder": ("npz", npz(Member("a/", b"")), "LP_ENOTSUP", "member 'a/': is no .npy"),
+    "npz_twice": ("npz", npz(Member("a.npy", NPY), Member("b.npy", NPY), Member("a.npy", TURNED)),
+                  "LP_ECORRUPT", "two members have the same name"),
+    "npz_path_up": ("npz", npz(Member("../a.npy", NPY)), "LP_ENAME", "leads out"),
+    "npz_path_up_inside": ("npz", npz(Member("a/../../b.npy", NPY)), "LP_ENAME", "leads out"),
+    "npz_path_from_root": ("npz", npz(Member("/etc/a.npy", NPY)), "LP_ENAME", "leads out"),
+    "npz_path_backslash": ("npz", npz(Member("..\\a.npy", NPY)), "LP_ENAME", "leads out"),
+    "npz_path_is_up": ("npz", npz(Member("...npy", NPY)), "LP_ENAME", "leads out"),
+    "npz_name_empty": ("npz", npz(Member(".npy", NPY)), "LP_ENAME", "member '.npy'"),
+    "npz_name_newline": ("npz", npz(Member("a\nb.npy", NPY)), "LP_ENAME", "member 'a"),
+    "npz_name_too_long": ("npz", npz(Member("a" * 513 + ".npy", NPY)), "LP_ENAME", "513 bytes"),
+    "npz_encrypted": ("npz", npz(Member("a.npy", NPY, flags=1)), "LP_ENOTSUP",
+                      "'a.npy' is encrypted"),
+    "npz_bzip2": ("npz", npz(Member("a.npy", NPY, 12)), "LP_ENOTSUP", "method 12"),
+    "npz_unknown_method": ("npz", npz(Member("a.npy", NPY, 77)), "LP_ENOTSUP", "method 77"),
+    "npz_object": ("npz", npz(Member("a.npy", NPY), Member("b.npy", npy(numbers("|O", "(1,)"),
+                                                                        b"\x80\2."))),
+                   "LP_ENOTSUP", "member 'b.npy': npy key 'descr', byte 20: '|O' (object)"),
+    "npz_object_deflated": ("npz", npz(Member("b.npy", npy(numbers("|O", "(1,)"), b"\x80\2."), 8)),
+                            "LP_ENOTSUP", "'|O' (object)"),
+    "npz_text_for_npy": ("npz", npz(Member("a.npy", b"just some words\n")), "LP_ECORRUPT",
+                         "member 'a.npy': is no npy"),
+    "npz_member_empty": ("npz", npz(Member("a.npy", b"")), "LP_ECORRUPT", "member 'a.npy'"),
+    "npz_member_cut": ("npz", npz(Member("a.npy", NPY[:-1])), "LP_ECORRUPT", "npy file is cut"),
+    "npz_member_long": ("npz", npz(Member("a.npy", NPY + b"x", 8)), "LP_ECORRUPT",
+                        "1 bytes behind"),
+    "npz_stored_two_sizes": ("npz", npz(Member("a.npy", NPY, packed_size=len(NPY) - 1)),
+                             "LP_ECORRUPT", "two sizes"),
+    "npz_deflate_cut_in_header": ("npz", npz(Member("a.npy", NPY, 8, packed=b"\0", packed_size=1)),
+                                  "LP_ECORRUPT", "member 'a.npy'"),
+    "npz_deflate_garbage": ("npz", npz(Member("a.npy", NPY, 8, packed=b"\xff" * 80)),
+                            "LP_ECORRUPT", "member 'a.npy'"),
+    "npz_bomb_too_good": ("npz", npz(Member("a.npy", NPY, 8, size=10 << 20)), "LP_ECORRUPT",
+                          "cannot unpack to"),
+    "npz_bomb_too_large": ("npz", npz(Member("a.npy", CLAIM_NPY, 8, size=CLAIM,
+                                             packed_size=40)),
+                           "LP_ELIMIT", "unpacks to 18253611008 bytes"),
     # neither
-    "other_zip": ("bin", b"PK\x03\x04" + bytes(60), "LP_ENOTSUP", "zip"),
     "other_packed": ("bin", b"LANEPACK" + bytes(60), "LP_ENOTSUP", "packed already"),
     "other_text": ("bin", b"just some words\n", "LP_ENOTSUP", "needs dtype and shape"),
     "other_no_bytes": ("bin", b"", "LP_ENOTSUP", "needs dtype and shape"),
 }
 
+# case: (ending, bytes, code, part of the sentence). NPY's elements are from byte 128 on.
+UNREADABLE = {
+    "npz_checksum_stored": ("npz", npz(Member("a.npy", NPY, crc=1)), "LP_ECORRUPT", "CRC"),
+    "npz_checksum_deflated": ("npz", npz(Member("a.npy", NPY, 8, crc=1)), "LP_ECORRUPT", "CRC"),
+    "npz_element_turned": ("npz", npz(Member("a.npy", NPY[:-1] + b"x", crc=zlib.crc32(NPY))),
+                           "LP_ECORRUPT", "CRC"),
+    "npz_deflate_too_short": ("npz", npz(Member("a.npy", NPY[:-4], 8, size=len(NPY),
+                                                crc=zlib.crc32(NPY[:-4]))),
+                              "LP_ECORRUPT", "tensor 'a'"),
+    "npz_deflate_too_long": ("npz", npz(Member("a.npy", NPY + bytes(9000), 8, size=len(NPY))),
+                             "LP_ECORRUPT", "tensor 'a'"),
+    "npz_deflate_cut": ("npz", npz(Member("a.npy", NPY, 8, packed=Member("", NPY, 8).packed[:-3])),
+                        "LP_ECORRUPT", "tensor 'a'"),
+}
+
 
 def main():
-    for folder in ("valid", "invalid"):
+    for folder in ("valid", "invalid", "unreadable"):
         shutil.rmtree(HERE / folder, ignore_errors=True)
     (HERE / "valid").mkdir()
     for name, data in VALID.items():
         (HERE / "valid" / name).write_bytes(data)
-    for case, (ending, data, code, part) in INVALID.items():
-        folder = HERE / "invalid" / case
-        folder.mkdir(parents=True)
-        (folder / f"input.{ending}").write_bytes(data)
-        (folder / "error").write_text(f"{code}\n{part}\n")
-    print(len(VALID), "valid,", len(INVALID), "invalid")
+    for kind, cases in (("invalid", INVALID), ("unreadable", UNREADABLE)):
+        for case, (ending, data, code, part) in cases.items():
+            folder = HERE / kind / case
+            folder.mkdir(parents=True)
+            (folder / f"input.{ending}").write_bytes(data)
+            (folder / "error").write_text(f"{code}\n{part}\n")
+    print(len(VALID), "valid,", len(INVALID), "invalid,", len(UNREADABLE), "unreadable")
 
 
 if __name__ == "__main__":
