@@ -46,6 +46,16 @@ struct lp_codec_ops {
                       uint32_t align_bytes, void *dst, uint32_t n_words);
     uint32_t (*ibp_encode)(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst,
                            uint32_t limit_bytes);
+
+    /* Both sides of codec sparse. find: which of n elements are not zero, as a map of
+     * codec/sparse_places.h, and these elements back to back; values has room for n and
+     * LP_CODEC_SLACK_BYTES. Returns how many. spread: the way back; values has as many as map has
+     * bits, and LP_CODEC_SLACK_BYTES readable behind; dst gets n elements and not a byte more.
+     * elem_bytes is 1, 2, 4 or 8; nothing else needs an alignment. */
+    uint32_t (*sparse_find)(uint32_t elem_bytes, const void *src, uint32_t n, uint64_t *map,
+                            void *values);
+    void (*sparse_spread)(uint32_t elem_bytes, const uint64_t *map, uint32_t n, const void *values,
+                          void *dst);
 };
 
 /* The tier in use. */

@@ -4,6 +4,7 @@
 #include "codec/ops_avx2.h"
 
 #include "codec/ibp_record.h"
+#include "codec/ops_sparse.h"
 
 static inline uint64_t close_gaps(uint64_t bits, uint64_t keep)
 {
@@ -35,4 +36,5 @@ void lp_codec_ops_avx2_fill(struct lp_codec_ops *ops)
     ops->exponent_histogram = lp_codec_avx2_exponent_histogram;
     ops->ibp_decode = ibp_decode;
     ops->ibp_encode = ibp_encode;
+    lp_codec_avx2_sparse_fill(ops);
 }

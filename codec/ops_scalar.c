@@ -5,6 +5,7 @@
 #include "codec/codec_ibp.h"
 #include "codec/lane_parts.h"
 #include "codec/ops.h"
+#include "codec/ops_sparse.h"
 
 #include <string.h>
 
@@ -308,6 +309,7 @@ void lp_codec_ops_scalar_fill(struct lp_codec_ops *ops)
     ops->lane_encode = lp_codec_scalar_lane_encode;
     ops->exponent_histogram = lp_codec_scalar_exponent_histogram;
     ops->exponent_shift = lp_codec_scalar_exponent_shift;
+    lp_codec_scalar_sparse_fill(ops);
     ops->ibp_decode = lp_codec_ibp_decode_scalar;
     ops->ibp_encode = lp_codec_ibp_encode_scalar;
 }

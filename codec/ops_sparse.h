@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Codec sparse in the tiers: each file fills its functions of codec/ops.h. */
+#ifndef LP_CODEC_OPS_SPARSE_H
+#define LP_CODEC_OPS_SPARSE_H
+
+#include "codec/ops.h"
+
+void lp_codec_scalar_sparse_fill(struct lp_codec_ops *ops);
+#if defined(__x86_64__)
+void lp_codec_avx2_sparse_fill(struct lp_codec_ops *ops);
+void lp_codec_avx512_sparse_fill(struct lp_codec_ops *ops);
+#endif
+
+/* The reference, which other tiers call for what they leave out. */
+uint32_t lp_codec_scalar_sparse_find(uint32_t elem_bytes, const void *src, uint32_t n,
+                                     uint64_t *map, void *values);
+
+#endif
