@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The directory of an .lpk file (docs/FORMAT.md, section 10): bytes only, no file is opened here. */
+/* The directory of an .lpk file (docs/FORMAT.md, section 10): bytes only, no file is opened. */
 #ifndef LP_CODEC_LPK_H
 #define LP_CODEC_LPK_H
 

@@ -21,7 +21,8 @@ daemon                   base proto codec store config
 client                   public base proto codec
 client/link_local.c      store
 client/backend_cuda.c    cuda/gpu.h cuda/gpu_launch.h
-cli                      public base codec store/load.h store/lpk_file.h store/save_npy.h store/outfile.h
+cli                      public base codec store/load.h store/lpk_file.h store/outfile.h
+cli                      store/save_npy.h
 tools                    base/errors.def config/options.def proto/methods.def cli/verbs.def
 tests                    *
 bench                    *

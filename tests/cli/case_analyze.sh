@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# What analyze says of a file: as text, as JSON, as a page; a sample is within 2 % of what is stored.
+py 'a = bell(3000, 64)
+np.save("a.npy", a)
+bf16 = (a.view("<u4") >> 16).astype("<u2")
+safetensors("m.safetensors", {"w": ("BF16", bf16), "n": ("I32", np.arange(12, dtype="<i4")),
+                              "<b&\"": ("F32", bell(4, 8)), "e": ("F16", np.zeros((0, 3), "<f2"))})'
+run_json '[(t["name"], t["dtype"], t["shape"], t["codec"], t["logical_bytes"], t["sample_bytes"])
+    for t in d["tensors"]], d["logical_bytes"]' lanepack analyze a.npy --json
+lanepack analyze a.npy --json >a.json
+lanepack pack -q a.npy a.lpk --json >pack.json
+py 'd = json.load(open("a.json"))
+t = d["tensors"][0]
+look = t["looked_at"]
+print(sorted(t), sorted(look), sorted(look["field"]))
+counts = dict(look["field"]["counts"])
+a = np.load("a.npy")
+exponents, n = np.unique(a.view("<u4") >> 23 & 255, return_counts=True)
+print(counts == dict(zip(exponents.tolist(), n.tolist())))
+p = n / n.sum()
+print(abs(look["field"]["whole"]["bits"] + (p * np.log2(p)).sum()) < 1e-9)
+rows = look["bit_map"]["rows"]
+ones = [(a.view("<u4")[:, c] >> b & 1).mean() for b in (31, 23, 0) for c in (0, 63)]
+got = [rows[31 - b]["ones"][c] for b in (31, 23, 0) for c in (0, 63)]
+print(len(rows), np.allclose(ones, got), "".join(r["part"] for r in rows))
+stored = json.load(open("pack.json"))["tensors"][0]["stored_bytes"]
+chosen, = [p for p in t["prices"] if p["chosen"]]
+print(chosen["codec"], abs(chosen["stored_bytes_estimate"] / stored - 1) < 0.02)'
+run_json '[(t["name"], t["codec"], "looked_at" in t) for t in d["tensors"]], len(d["tensors"])' \
+    lanepack analyze m.safetensors --json
+lanepack analyze m.safetensors >text && grep -c '^\* ' text
+grep '^in all' text | sed 's, stored in about.*,,'
+lanepack analyze --name w m.safetensors | grep -A 1 '^  ones by bit'
+run lanepack analyze --html m.html m.safetensors
+py 'from html.parser import HTMLParser
+class Page(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.names, self.pictures, self.bad = [], [], 0, []
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta",):
+            self.open.append(tag)
+        self.pictures += tag == "figure"
+        self.bad += [v for _, v in attrs if v and ("//" in v or v.startswith("data:"))]
+    def handle_startendtag(self, tag, attrs):
+        pass
+    def handle_endtag(self, tag):
+        if self.open.pop() != tag:
+            self.bad.append(tag)
+    def handle_data(self, data):
+        if self.open[-1:] == ["h2"]:
+            self.names.append(data)
+page = Page()
+page.feed(open("m.html").read())
+page.close()
+print(page.names, page.pictures, page.bad, page.open)'
+run lanepack analyze --name z m.safetensors
+run lanepack analyze --html nowhere/m.html m.safetensors
+run lanepack analyze --html h.html missing.npy
+[ -e h.html ] || echo no page of a file that is missing
