@@ -114,10 +114,6 @@ uint64_t lp_load_sample_elements(const struct lp_load_file *file, uint32_t i,
 struct lp_sample lp_load_sample_layout(const struct lp_load_file *file, uint32_t i,
                                        uint32_t record_elements, uint64_t limit_bytes);
 
-/* Where the runs of that sample lie. */
-struct lp_sample lp_load_sample_layout(const struct lp_load_file *file, uint32_t i,
-                                       uint32_t record_elements, uint64_t limit_bytes);
-
 /* A sample for lp_codec_plan(): that many elements, in runs of records spread evenly over the
  * tensor, to dst. Deterministic: same file, same sample. Errors as lp_load_read(). */
 int lp_load_sample(struct lp_load_file *file, uint32_t i, uint32_t record_elements,

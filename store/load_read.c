@@ -157,12 +157,6 @@ struct lp_sample lp_load_sample_layout(const struct lp_load_file *file, uint32_t
     return sample_of(&file->tensors[i], record_elements, limit_bytes);
 }
 
-struct lp_sample lp_load_sample_layout(const struct lp_load_file *file, uint32_t i,
-                                       uint32_t record_elements, uint64_t limit_bytes)
-{
-    return sample_of(&file->tensors[i], record_elements, limit_bytes);
-}
-
 int lp_load_sample(struct lp_load_file *file, uint32_t i, uint32_t record_elements,
                    uint64_t limit_bytes, void *dst, struct lp_error *err)
 {
