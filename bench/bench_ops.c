@@ -152,12 +152,13 @@ static int time_lane(struct job *job, const struct lp_codec_ops *ops, uint32_t w
 
 static int time_ibp(struct job *job, const struct lp_codec_ops *ops, uint32_t word_bytes)
 {
+    const struct lp_ibp_params params = {.word_bytes = word_bytes,
+                                         .record_bytes = job->record_bytes};
     char what[48];
     int rc;
 
     job->ops = ops;
-    LP_TRY(rc, lp_codec_ibp_learn(&job->ibp, word_bytes, job->elements, job->n_records,
-                                  job->record_bytes, 0, NULL, NULL));
+    LP_TRY(rc, lp_codec_ibp_learn(&job->ibp, &params, job->elements, job->n_records, NULL, NULL));
     (void)snprintf(what, sizeof(what), "%s x %u s=%u", lp_codec_dtype_info(job->dtype)->name,
                    job->n, word_bytes);
     time_op(job, "ibp_encode", what, step_ibp_encode);

@@ -10,17 +10,30 @@
 #include "base/error.h"
 #include "codec/table.h"
 
-/* One threshold tried by lp_codec_ibp_learn(). */
-struct lp_ibp_trial {
-    uint32_t threshold_bits; /* float32 */
-    uint64_t mask_bits;      /* bits set in the mask */
-    uint64_t saved_bits;     /* the score: bits saved over all records, participation bits paid */
+/* How masks are chosen. */
+struct lp_ibp_params {
+    uint32_t word_bytes;   /* 4 or 8 */
+    uint32_t record_bytes; /* a multiple of word_bytes */
+    uint32_t align_bytes;  /* of stored records: a power of two; 0: 4 */
+    float threshold;       /* above 0: no other is tried, and no other choice */
+    bool exact;            /* the published choice: one threshold for all, by the bits it saves */
 };
 
-#define LP_IBP_TRIALS_MAX 7
+/* A set of masks that was tried: those of a threshold, or those chosen position by position. */
+struct lp_ibp_trial {
+    uint32_t threshold_bits; /* float32; 0: position by position */
+    uint64_t mask_bits;      /* bits set in the masks */
+    uint64_t saved_bits;     /* over all records, participation bits paid, no record below zero: the
+                                published score */
+    uint64_t payload_bytes, stored_bytes; /* of all records, raw ones included; stored: aligned */
+};
+
+#define LP_IBP_TRIALS_MAX 8
 struct lp_ibp_report {
     uint32_t n_trials;
     struct lp_ibp_trial trial[LP_IBP_TRIALS_MAX];
+    bool saves;    /* false: no set of masks saves anything, all masks are zero */
+    uint32_t kept; /* number of the trial whose masks these are; where they save */
     uint64_t
         average_words; /* words of a packed record on average, rounded up; 0 when nothing saves */
 };
@@ -36,14 +49,40 @@ void lp_codec_ibp_fini(struct lp_ibp *ibp);
 int lp_codec_ibp_set_masks(struct lp_ibp *ibp, const uint64_t *mask, const uint64_t *value,
                            struct lp_error *err);
 
-/* Choose masks for data like these n_records records of record_bytes each, back to back, borrowed;
- * record_bytes is a multiple of word_bytes. threshold 0 sweeps 0.70 .. 1.00 and keeps the mask that
- * saves most, else it is the only one tried. When nothing saves, all masks are zero and the
- * threshold's bits are 0. ret_report may be NULL. LP_EINVAL, LP_ENOMEM. Source: the paper's
+/* Choose masks for data like these n_records records, back to back, borrowed. All thresholds are
+ * tried, 0.70 to 1.00, and unless exact is asked for also masks chosen position by position: on up
+ * to LP_IBP_PICK_RECORDS of the records, evenly spread, those bits of each position whose masking
+ * saves most, as a search bit by bit finds them. exact keeps the first threshold that saves most
+ * bits, else those masks win that store the fewest bytes, the earlier trial of equal ones: never
+ * more, on these records, than the published choice. Two passes over the records, one to count bits
+ * and one to measure all masks. When nothing saves, all masks are zero and the threshold's bits are
+ * 0. ret_report may be NULL. LP_EINVAL, LP_ENOMEM. Source of the thresholds: the paper's
  * preprocessing, in the arithmetic of the published implementation. */
-int lp_codec_ibp_learn(struct lp_ibp *ret_ibp, uint32_t word_bytes, const void *sample,
-                       uint64_t n_records, uint32_t record_bytes, float threshold,
-                       struct lp_ibp_report *ret_report, struct lp_error *err);
+int lp_codec_ibp_learn(struct lp_ibp *ret_ibp, const struct lp_ibp_params *params,
+                       const void *sample, uint64_t n_records, struct lp_ibp_report *ret_report,
+                       struct lp_error *err);
+
+/* What is invariant in records of n_words words, by the published rule, at the paper's thresholds.
+ * Position: the place of a word in its record. */
+#define LP_IBP_INVARIANCE_ROWS 6
+struct lp_ibp_invariance {
+    uint32_t word_bytes, n_words;
+    struct {
+        float threshold;      /* 0.70, 0.75, ... 0.95 */
+        double bit_share[64]; /* of bit b, least significant first: share of the positions where it
+                                 is masked, 0 to 1 */
+        double masked_share;  /* of all bits of all positions, 0 to 1 */
+        double saved_share;   /* of the records' bits that masks save, participation bits paid, no
+                                 record below zero; 0 to 1 */
+    } row[LP_IBP_INVARIANCE_ROWS];
+};
+
+/* Tabulate; sample as for lp_codec_ibp_learn(). ret_masked_bits: NULL, or room for
+ * LP_IBP_INVARIANCE_ROWS * n_words bytes: [row * n_words + j] says how many bits of position j are
+ * masked. LP_EINVAL (word_bytes not 4 or 8, no words), LP_ENOMEM. */
+int lp_codec_ibp_invariance(struct lp_ibp_invariance *ret_table, uint32_t word_bytes,
+                            uint32_t n_words, const void *sample, uint64_t n_records,
+                            uint8_t *ret_masked_bits, struct lp_error *err);
 
 /* The metadata section: its bytes, written, read. parse checks every field; LP_ECORRUPT, LP_ENOMEM.
  */

@@ -5,6 +5,7 @@
 #ifndef LP_CODEC_OPS_H
 #define LP_CODEC_OPS_H
 
+#include "codec/ibp_search.h"
 #include "codec/lane.h"
 #include "codec/table.h"
 
@@ -46,6 +47,17 @@ struct lp_codec_ops {
                       uint32_t align_bytes, void *dst, uint32_t n_words);
     uint32_t (*ibp_encode)(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst,
                            uint32_t limit_bytes);
+
+    /* Learning ibp masks (codec/ibp_search.h). Add to counts[8 * p + b] the records, back to back,
+     * in which bit b of byte p is set; scratch has lp_ibp_count_scratch() zeros, and ends so. */
+    void (*ibp_count)(const uint8_t *records, uint64_t n_records, uint32_t record_bytes,
+                      void *scratch, uint64_t *counts);
+    /* What each set of masks makes of the records; lanes aligned to 64 bytes. */
+    void (*ibp_score)(const struct lp_ibp_score *score, const uint8_t *records, uint64_t n_records,
+                      struct lp_ibp_totals *ret_totals);
+    /* In: masks of a position, where to begin. Out: those, or others that save more bits in the
+     * records of the column. */
+    void (*ibp_pick)(const struct lp_ibp_column *column, struct lp_ibp_pick *pick);
 
     /* Both sides of codec sparse. find: which of n elements are not zero, as a map of
      * codec/sparse_places.h, and these elements back to back; values has room for n and

@@ -30,8 +30,6 @@ int lp_codec_avx512_lane_decode_short(const struct lp_lane *lane, const uint8_t 
 
 uint32_t lp_codec_avx512_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n,
                                      void *dst, uint32_t limit_bytes);
-int lp_codec_avx512_ibp_decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
-                               uint32_t align_bytes, void *dst, uint32_t n_words);
 void lp_codec_avx512_exponent_histogram(uint32_t dtype, const void *src, uint64_t n,
                                         uint32_t *hist);
 

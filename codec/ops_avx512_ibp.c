@@ -6,7 +6,9 @@
  * one whose mask is empty. What is left to do one by one is to find a unit's bits and to spread
  * them, and the only chain between units is their position. */
 #include "codec/ibp_record.h"
+#include "codec/ibp_search_body.h"
 #include "codec/ops_avx512.h"
+#include "codec/ops_ibp.h"
 
 #define UNITS 8u
 /* Positions are checked after so many: their windows end within the slack. */
@@ -134,12 +136,49 @@ static LP_ALWAYS_INLINE int decode_words(const struct lp_ibp *ibp, const uint8_t
     return lp_ibp_tail_ok(src, src_bytes, align_bytes, n_words, pos, s) ? 0 : LP_ECORRUPT;
 }
 
-int lp_codec_avx512_ibp_decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
-                               uint32_t align_bytes, void *dst, uint32_t n_words)
+static int decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
+                  uint32_t align_bytes, void *dst, uint32_t n_words)
 {
     if (n_words > ibp->n_words)
         return LP_ECORRUPT;
     if (ibp->word_bytes == 4)
         return decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, 4);
     return decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, 8);
+}
+
+/* --- the search for masks -------------------------------------------------------------------- */
+
+LP_STATIC_ASSERT(sizeof(struct lp_ibp_set) == 64, "a set of records is a register");
+
+static inline uint32_t common(const struct lp_ibp_set *a, const struct lp_ibp_set *b)
+{
+    const __m512i both = _mm512_and_si512(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
+    const __m512i sums = _mm512_sad_epu8(_mm512_popcnt_epi8(both), _mm512_setzero_si512());
+
+    return (uint32_t)_mm512_reduce_add_epi64(sums);
+}
+
+static void count(const uint8_t *records, uint64_t n_records, uint32_t record_bytes, void *scratch,
+                  uint64_t *counts)
+{
+    lp_ibp_count(records, n_records, record_bytes, scratch, counts);
+}
+
+static void score(const struct lp_ibp_score *job, const uint8_t *records, uint64_t n_records,
+                  struct lp_ibp_totals *ret_totals)
+{
+    lp_ibp_score(job, records, n_records, ret_totals);
+}
+
+static void pick(const struct lp_ibp_column *column, struct lp_ibp_pick *ret_pick)
+{
+    lp_ibp_pick(column, ret_pick, common);
+}
+
+void lp_codec_avx512_ibp_fill(struct lp_codec_ops *ops)
+{
+    ops->ibp_decode = decode;
+    ops->ibp_count = count;
+    ops->ibp_score = score;
+    ops->ibp_pick = pick;
 }

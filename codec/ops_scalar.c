@@ -2,9 +2,9 @@
 /* The reference tier: one element at a time, as docs/FORMAT.md tells it. Every other tier is
  * compared with this one. */
 #include "base/bytes.h"
-#include "codec/codec_ibp.h"
 #include "codec/lane_parts.h"
 #include "codec/ops.h"
+#include "codec/ops_ibp.h"
 #include "codec/ops_sparse.h"
 
 #include <string.h>
@@ -310,6 +310,5 @@ void lp_codec_ops_scalar_fill(struct lp_codec_ops *ops)
     ops->exponent_histogram = lp_codec_scalar_exponent_histogram;
     ops->exponent_shift = lp_codec_scalar_exponent_shift;
     lp_codec_scalar_sparse_fill(ops);
-    ops->ibp_decode = lp_codec_ibp_decode_scalar;
-    ops->ibp_encode = lp_codec_ibp_encode_scalar;
+    lp_codec_scalar_ibp_fill(ops);
 }

@@ -181,20 +181,17 @@ static uint64_t sampled_record(const struct planner *planner, uint64_t r)
     return layout == NULL ? r : lp_codec_sample_record(layout, r);
 }
 
-/* As lp_codec_record_encode(), but ibp is only measured: its sizes come without its bits. */
-static uint32_t coded_size(const struct planner *planner, const struct lp_table *table, uint64_t r)
+/* What is left to add to a price once its records are in. */
+static void finish_price(const struct planner *planner, struct candidate *candidate)
 {
-    const uint8_t *const src = planner->sample + r * table->record_bytes;
-    uint32_t size;
+    const struct lp_table *const table = &candidate->table;
+    const uint64_t groups =
+        (planner->sample_records + LP_FORMAT_GROUP_RECORDS - 1) / LP_FORMAT_GROUP_RECORDS;
 
-    if (table->codec != LP_CODEC_IBP)
-        return lp_codec_record_encode(table, lp_codec_ops(), sampled_record(planner, r), src,
-                                      planner->record, planner->scratch);
-    size = lp_codec_ibp_size(&table->ibp, src, table->ibp.n_words);
-    return lp_round_up_u64(size, table->align_bytes) <
-                   lp_codec_raw_length(table, table->record_elements)
-               ? size
-               : 0;
+    if (table->layout == LP_LAYOUT_PACKED)
+        candidate->price->cost_bytes += groups * table->group_bytes;
+    candidate->price->meta_bytes = table->meta_bytes;
+    candidate->price->possible = 1;
 }
 
 /* Code the sample, keep only the sizes. */
@@ -206,17 +203,16 @@ static void price_sample(const struct planner *planner, struct candidate *candid
     const uint64_t records = planner->sample_records;
 
     for (uint64_t r = 0; r < records; r++) {
-        const uint32_t size = coded_size(planner, table, r);
+        const uint8_t *const src = planner->sample + r * table->record_bytes;
+        const uint32_t size =
+            lp_codec_record_encode(table, lp_codec_ops(), sampled_record(planner, r), src,
+                                   planner->record, planner->scratch);
         const uint32_t length = (size + table->align_bytes - 1) & ~(table->align_bytes - 1);
 
         price->payload_bytes += size == 0 ? table->record_bytes : size;
         price->cost_bytes += size == 0 ? raw_length : length;
     }
-    if (table->layout == LP_LAYOUT_PACKED)
-        price->cost_bytes +=
-            (records + LP_FORMAT_GROUP_RECORDS - 1) / LP_FORMAT_GROUP_RECORDS * table->group_bytes;
-    price->meta_bytes = table->meta_bytes;
-    price->possible = 1;
+    finish_price(planner, candidate);
 }
 
 static struct lp_price *add_price(struct planner *planner, uint32_t codec, uint32_t word_bytes)
@@ -293,6 +289,13 @@ static int price_ibp(struct planner *planner, struct candidate *candidate, uint3
     const uint32_t record_bytes = planner->base.record_bytes;
     struct lp_table *const table = &candidate->table;
     struct lp_price *const price = add_price(planner, LP_CODEC_IBP, word_bytes);
+    const bool slotted = planner->params.layout == LP_LAYOUT_SLOTTED;
+    const struct lp_ibp_params params = {
+        .word_bytes = word_bytes,
+        .record_bytes = record_bytes,
+        .align_bytes = slotted ? LP_FORMAT_SECTOR_BYTES : planner->params.align_bytes,
+        .threshold = planner->params.ibp_threshold,
+        .exact = planner->params.ibp_exact};
     struct lp_ibp_report report;
     struct lp_ibp ibp;
     int rc;
@@ -303,9 +306,9 @@ static int price_ibp(struct planner *planner, struct candidate *candidate, uint3
                        record_bytes, word_bytes);
         return 0;
     }
-    LP_TRY(rc, lp_codec_ibp_learn(&ibp, word_bytes, planner->sample, planner->sample_records,
-                                  record_bytes, planner->params.ibp_threshold, &report, err));
-    if (ibp.threshold_bits == 0) {
+    LP_TRY(rc, lp_codec_ibp_learn(&ibp, &params, planner->sample, planner->sample_records, &report,
+                                  err));
+    if (!report.saves) {
         lp_codec_ibp_fini(&ibp);
         (void)snprintf(price->note, sizeof(price->note), "no bit is invariant enough to save");
         return 0;
@@ -316,7 +319,10 @@ static int price_ibp(struct planner *planner, struct candidate *candidate, uint3
         return rc;
     }
     table->ibp = ibp;
-    price_sample(planner, candidate);
+    /* The masks were measured while they were chosen. */
+    price->payload_bytes = report.trial[report.kept].payload_bytes;
+    price->cost_bytes = report.trial[report.kept].stored_bytes;
+    finish_price(planner, candidate);
     return 0;
 }
 

@@ -13,12 +13,14 @@
 
 #define ROOM (4096 + LP_CODEC_SLACK_BYTES)
 
-/* Masks learned from a table of n_words words; the table is random but for its invariant bits. */
+/* Masks learned from a table of n_words words, as published. */
 static struct lp_ibp learn(uint32_t s, const void *sample, uint64_t n_records, uint32_t n_words)
 {
+    const struct lp_ibp_params params = {
+        .word_bytes = s, .record_bytes = n_words * s, .exact = true};
     struct lp_ibp ibp;
 
-    cr_assert_eq(lp_codec_ibp_learn(&ibp, s, sample, n_records, n_words * s, 0, NULL, NULL), 0);
+    cr_assert_eq(lp_codec_ibp_learn(&ibp, &params, sample, n_records, NULL, NULL), 0);
     return ibp;
 }
 
@@ -70,13 +72,14 @@ Test(codec_ibp, record_of_wide_words_is_as_the_document_says)
  * zero; one that is set in exactly 7 of 10 is not masked as one either way. */
 Test(codec_ibp, mask_rule_compares_in_float_and_double)
 {
+    const struct lp_ibp_params params = {.word_bytes = 4, .record_bytes = 4, .threshold = 0.70f};
     struct lp_ibp_report report;
     uint32_t table[10];
     struct lp_ibp ibp;
 
     for (uint32_t r = 0; r < 10; r++)
         table[r] = (r < 3 ? 1u : 0) | (r < 7 ? 2u : 0) | (r < 8 ? 4u : 0) | (r < 4 ? 8u : 0);
-    cr_assert_eq(lp_codec_ibp_learn(&ibp, 4, table, 10, 4, 0.70f, &report, NULL), 0);
+    cr_assert_eq(lp_codec_ibp_learn(&ibp, &params, table, 10, &report, NULL), 0);
     cr_assert_eq(report.n_trials, 1);
     cr_assert_eq(report.trial[0].threshold_bits, 0x3f333333u);
     cr_assert_eq(ibp.mask[0], 0xfffffff0u | 4 | 1 | (7.0f > 10.0f * 0.70f ? 2 : 0));
@@ -89,11 +92,12 @@ Test(codec_ibp, sweep_tries_the_published_thresholds)
 {
     static const uint32_t expected[7] = {0x3f333333, 0x3f400000, 0x3f4ccccd, 0x3f59999a,
                                          0x3f666667, 0x3f733334, 0x3f800000};
+    const struct lp_ibp_params params = {.word_bytes = 4, .record_bytes = 32, .exact = true};
     struct lp_ibp_report report;
     uint32_t table[64] = {0};
     struct lp_ibp ibp;
 
-    cr_assert_eq(lp_codec_ibp_learn(&ibp, 4, table, 8, 32, 0, &report, NULL), 0);
+    cr_assert_eq(lp_codec_ibp_learn(&ibp, &params, table, 8, &report, NULL), 0);
     cr_assert_eq(report.n_trials, 7);
     for (uint32_t i = 0; i < 7; i++)
         cr_assert_eq(report.trial[i].threshold_bits, expected[i]);
@@ -106,12 +110,15 @@ Test(codec_ibp, sweep_tries_the_published_thresholds)
 /* Random bits save nothing: no mask, no threshold. */
 Test(codec_ibp, nothing_saved_means_no_mask)
 {
+    struct lp_ibp_params params = {.word_bytes = 8, .record_bytes = 64};
     struct lp_ibp_report report;
     uint8_t table[64 * 64];
     struct lp_ibp ibp;
 
     samples_fill(SAMPLES_RANDOM, LP_DTYPE_U8, sizeof(table), 1, table);
-    cr_assert_eq(lp_codec_ibp_learn(&ibp, 8, table, 64, 64, 0, &report, NULL), 0);
+    params.exact = true;
+    cr_assert_eq(lp_codec_ibp_learn(&ibp, &params, table, 64, &report, NULL), 0);
+    cr_assert(!report.saves);
     cr_assert_eq(ibp.threshold_bits, 0);
     cr_assert_eq(report.average_words, 0);
     for (uint32_t j = 0; j < ibp.n_words; j++)
@@ -122,14 +129,18 @@ Test(codec_ibp, nothing_saved_means_no_mask)
 /* Arguments that make no sense are refused, not rounded. */
 Test(codec_ibp, learn_refuses_bad_arguments)
 {
+    static const struct lp_ibp_params bad[] = {
+        {.word_bytes = 2, .record_bytes = 16},
+        {.word_bytes = 8, .record_bytes = 12},
+        {.word_bytes = 4, .record_bytes = 0},
+        {.word_bytes = 4, .record_bytes = 16, .threshold = -0.5f},
+        {.word_bytes = 4, .record_bytes = 16, .threshold = 1.5f},
+    };
     struct lp_ibp ibp = {.n_words = 7};
     uint8_t table[64] = {0};
 
-    cr_assert_eq(lp_codec_ibp_learn(&ibp, 2, table, 4, 16, 0, NULL, NULL), LP_EINVAL);
-    cr_assert_eq(lp_codec_ibp_learn(&ibp, 8, table, 4, 12, 0, NULL, NULL), LP_EINVAL);
-    cr_assert_eq(lp_codec_ibp_learn(&ibp, 4, table, 4, 0, 0, NULL, NULL), LP_EINVAL);
-    cr_assert_eq(lp_codec_ibp_learn(&ibp, 4, table, 4, 16, -0.5f, NULL, NULL), LP_EINVAL);
-    cr_assert_eq(lp_codec_ibp_learn(&ibp, 4, table, 4, 16, 1.5f, NULL, NULL), LP_EINVAL);
+    for (size_t i = 0; i < LP_ARRAY_LEN(bad); i++)
+        cr_assert_eq(lp_codec_ibp_learn(&ibp, &bad[i], table, 4, NULL, NULL), LP_EINVAL);
     cr_assert_eq(ibp.n_words, 7);
 }
 
@@ -262,12 +273,13 @@ Test(codec_ibp, metadata_is_read_strictly)
 /* Any allocation may fail: a code, nothing leaked, and a retry works. */
 Test(codec_ibp, learning_survives_failing_allocations)
 {
+    const struct lp_ibp_params params = {.word_bytes = 4, .record_bytes = 32};
     uint32_t table[64] = {0};
     struct fault_loop loop;
     struct lp_ibp ibp;
 
     FAULT_LOOP(&loop, LP_FAULT_ALLOC) {
-        const int rc = lp_codec_ibp_learn(&ibp, 4, table, 8, 32, 0, NULL, NULL);
+        const int rc = lp_codec_ibp_learn(&ibp, &params, table, 8, NULL, NULL);
 
         if (fault_loop_hit(&loop)) {
             cr_assert_eq(rc, LP_ENOMEM);

@@ -134,15 +134,15 @@ static void check_rule(const struct vector *vector, const struct lp_ibp *given)
 {
     const json_t *const threshold = json_object_get(vector->json, "threshold");
     const uint32_t bits = hex_float(json_object_get(threshold, "float32"));
+    struct lp_ibp_params params = {
+        .word_bytes = vector->s, .record_bytes = vector->n * vector->s, .exact = true};
     struct lp_ibp_report report;
     struct lp_ibp ibp;
-    float value;
 
     if (strcmp(json_string_value(json_object_get(threshold, "mode")), "mask") == 0)
         return;
-    memcpy(&value, &bits, sizeof(value));
-    if (lp_codec_ibp_learn(&ibp, vector->s, vector->input, vector->rows, vector->n * vector->s,
-                           value, &report, NULL) < 0) {
+    memcpy(&params.threshold, &bits, sizeof(params.threshold));
+    if (lp_codec_ibp_learn(&ibp, &params, vector->input, vector->rows, &report, NULL) < 0) {
         check(false, vector->name, "learning");
         return;
     }

@@ -160,10 +160,11 @@ Test(codec_plan, auto_knows_when_not_to)
     ASSERT_NO_LEAK();
 }
 
-/* In slotted tables only whole sectors count: 64 f32 save under 32 bytes with ibp, so nothing. */
+/* In slotted tables only whole sectors count: 64 f32 save under 32 bytes with the published masks,
+ * so nothing. */
 Test(codec_plan, slotted_prices_are_sectors)
 {
-    const struct lp_plan_params slotted = {.layout = LP_LAYOUT_SLOTTED};
+    const struct lp_plan_params slotted = {.layout = LP_LAYOUT_SLOTTED, .ibp_exact = true};
     struct lp_prices prices;
     struct lp_table table = plan(SAMPLES_NORMAL, LP_DTYPE_F32, 500, 64, &slotted, &prices);
 
