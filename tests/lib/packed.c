@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/packer.h"
+#include "codec/sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,31 @@ static int pack(struct packed *packed, struct memory_sink *memory, const void *d
     return rc;
 }
 
+/* Plan by the sample that a program would take. */
+static int plan(struct packed *packed, const struct lp_geometry *geometry,
+                const struct lp_plan_params *params, const uint8_t *data, struct lp_error *err)
+{
+    const uint32_t elem_bytes = geometry->elem_bytes;
+    struct lp_sample layout;
+    uint32_t record_elements;
+    uint8_t *sample;
+    uint64_t run;
+    int rc;
+
+    LP_TRY(rc, lp_codec_plan_record(geometry, params, &record_elements, err));
+    layout = lp_codec_sample(geometry, record_elements, LP_PLAN_SAMPLE_BYTES, LP_SAMPLE_RUN_BYTES);
+    run = lp_codec_sample_run_elements(&layout);
+    sample = lp_mem_alloc(layout.n_elements * elem_bytes + 1);
+    if (sample == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for a sample");
+    for (uint64_t k = 0; k < layout.n_runs; k++)
+        memcpy(sample + k * run * elem_bytes,
+               data + lp_codec_sample_run_first(&layout, k) * elem_bytes, run * elem_bytes);
+    rc = lp_codec_plan(&packed->table, geometry, params, sample, layout.n_elements, NULL, err);
+    lp_mem_free(sample);
+    return rc;
+}
+
 /* One try; LP_PACKER_ALL_RAW asks for another one with codec raw. */
 static int make_once(struct packed *packed, const struct lp_geometry *geometry,
                      const struct lp_plan_params *params, const void *data, uint64_t step,
@@ -112,8 +138,7 @@ static int make_once(struct packed *packed, const struct lp_geometry *geometry,
     int rc;
 
     memset(packed, 0, sizeof(*packed));
-    LP_TRY(rc,
-           lp_codec_plan(&packed->table, geometry, params, data, geometry->n_elements, NULL, err));
+    LP_TRY(rc, plan(packed, geometry, params, data, err));
     rc = pack(packed, &memory, data, step, err);
     if (rc == 0) {
         lp_codec_table_emit(&packed->table, packed->head);
