@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 try:
     import numpy as np
@@ -103,6 +104,62 @@ def check_refused(dump, scratch):
     return count
 
 
+class Pipe:
+    """A file that cannot go back: zipfile then writes sizes and checksums behind each member."""
+
+    def __init__(self, file):
+        self.write, self.flush = file.write, file.flush
+
+
+def npz_matches(dump, path, *options):
+    """numpy's reading of an .npz, name by name; returns its arrays."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    got = list(tensors(run(dump, *options, path)))
+    assert [t[0] for t in got] == list(arrays), path
+    for (name, _, dims, data), array in zip(got, arrays.values(), strict=True):
+        assert dims == array.shape and data == bits(array), (path, name)
+    return list(arrays.values())
+
+
+def check_npz(dump, scratch):
+    rng = np.random.default_rng(6)
+    arrays = {f"{dtype}/{shape}{order}": np.asarray(random_array(rng, dtype, shape), order=order)
+              for dtype, shape, order in itertools.product(DTYPES, SHAPES, "CF")}
+    arrays["large"] = rng.integers(0, 9, size=(1000, 700)).astype("<f4")
+    arrays["gew\u00ed"] = np.arange(3)
+    paths = [scratch / "stored.npz", scratch / "packed.npz", scratch / "streamed.npz"]
+    np.savez(paths[0], **arrays)
+    np.savez_compressed(paths[1], **arrays)
+    with open(paths[2], "wb") as file, \
+            zipfile.ZipFile(Pipe(file), "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(name + ".npy", "w") as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+    for path in paths:
+        npz_matches(dump, path)
+        wanted = npz_matches(dump, path, "--step", "1009")
+    check_back(dump, path, scratch, wanted)
+    return len(paths)
+
+
+def check_npz_refused(dump, scratch):
+    path = scratch / "bad.npz"
+    count = 0
+    for method, array, word in [
+            (zipfile.ZIP_LZMA, np.zeros(3), "method 14"),
+            (zipfile.ZIP_BZIP2, np.zeros(3), "method 12"),
+            (zipfile.ZIP_STORED, np.array(["a", "bc"]), "string"),
+            (zipfile.ZIP_DEFLATED, np.array([None, 1]), "object")]:
+        with zipfile.ZipFile(path, "w", method) as archive, archive.open("x.npy", "w") as member:
+            np.lib.format.write_array(member, array, allow_pickle=True)
+        done = subprocess.run([dump, path], capture_output=True, check=False)
+        assert done.returncode == 1 and word in done.stderr.decode(), (word, done.stderr)
+        assert "member 'x.npy'" in done.stderr.decode(), done.stderr
+        count += 1
+    return count
+
+
 def bf16(array):
     """Round to nearest even, in integers; the data has no NaN."""
     wide = array.view("<u4").astype(np.uint64)
@@ -156,11 +213,14 @@ def check_real(dump, scratch):
         return 0
     npys = sorted(folder.glob("*.npy"))
     safes = sorted(folder.glob("*.safetensors"))
+    npzs = sorted(folder.glob("*.npz"))
     for path in npys:
         check_npy(dump, path, scratch)
+    for path in npzs:
+        check_back(dump, path, scratch, npz_matches(dump, path))
     for path in safes:
         check_safetensors(dump, path, scratch)
-    return len(npys) + len(safes)
+    return len(npys) + len(npzs) + len(safes)
 
 
 def check_jieba(dump, scratch):
@@ -190,9 +250,9 @@ def main():
     dump = sys.argv[1]
     with tempfile.TemporaryDirectory(dir=scratch_place()) as name:
         scratch = pathlib.Path(name)
-        print(check_generated(dump, scratch), "generated,", check_refused(dump, scratch),
-              "refused,", check_real(dump, scratch), "real files,", check_jieba(dump, scratch),
-              "word table")
+        print(check_generated(dump, scratch) + check_npz(dump, scratch), "generated,",
+              check_refused(dump, scratch) + check_npz_refused(dump, scratch), "refused,",
+              check_real(dump, scratch), "real files,", check_jieba(dump, scratch), "word table")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The loader and the file writers (target lp_load).
-foreach(name load_files load_npy load_safetensors load_raw load_fortran load_real
+foreach(name load_files load_npy load_npz load_safetensors load_raw load_fortran load_real
         outfile save_npy lpk_file lpk_memory)
-  lp_criterion_test(${name} test_${name}.c LIBS lp_load TIMEOUT 300)
+  lp_criterion_test(${name} test_${name}.c LIBS lp_load PkgConfig::LIBZIP TIMEOUT 300)
   if(TARGET unit_${name})
     target_compile_definitions(unit_${name} PRIVATE LP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   endif()

@@ -90,6 +90,40 @@ Test(load_real, word_vectors)
     lp_load_close(file);
 }
 
+/* Features of graph nodes as numpy.savez_compressed() writes them: mostly zeros, so that 15 and 56
+ * MB come out of some hundred KB. The values are counts; compare_numpy.py has their bits. */
+Test(load_real, graph_features)
+{
+    static const struct {
+        const char *name;
+        uint64_t dims[2];
+        float most;
+    } rows[] = {{"gnn_cora_f32.npz", {2708, 1433}, 1},
+                {"gnn_coauthor_cs_2048_f32.npz", {2048, 6805}, 1000}};
+    char path[512];
+
+    for (size_t r = 0; r < LP_ARRAY_LEN(rows); r++) {
+        float row[6805];
+        double sum = 0;
+
+        data_file(rows[r].name, path, sizeof(path));
+        struct lp_load_file *file = must_open(path, NULL);
+        const int64_t i = lp_load_find(file, "feat");
+        cr_assert_eq(i, 0);
+        cr_assert_eq(lp_load_count(file), 1);
+        cr_assert_eq(memcmp(lp_load_tensor(file, 0)->geometry.dims, rows[r].dims, 16), 0);
+        for (uint64_t k = 0; k < rows[r].dims[0]; k++) {
+            must_read(file, 0, k * rows[r].dims[1], rows[r].dims[1], row);
+            for (uint64_t c = 0; c < rows[r].dims[1]; c++) {
+                cr_assert(row[c] >= 0 && row[c] <= rows[r].most);
+                sum += row[c];
+            }
+        }
+        cr_assert_gt(sum, 10000);
+        lp_load_close(file);
+    }
+}
+
 /* The word table of python3-jieba: raw float32 at offset 29. */
 Test(load_real, word_table_at_an_odd_offset)
 {
