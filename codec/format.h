@@ -41,6 +41,9 @@
 #define LP_FORMAT_SPARSE_COUNT_MASK 0x7fffu  /* head of a record: its non-zero elements ... */
 #define LP_FORMAT_SPARSE_PLAIN 0x8000u       /* ... and whether they are as they are */
 
+#define LP_FORMAT_DICT_LEVELS_MAX 5u
+#define LP_FORMAT_DICT_WIDTH_MAX 8u
+#define LP_FORMAT_DICT_META_FIXED 16u /* bytes before the values */
 #define LP_FORMAT_ZIP7_META_BYTES 8u
 #define LP_FORMAT_ZIP7_FIRST_MAX 249u /* the last exponent where a window can begin */
 
@@ -79,7 +82,8 @@ enum lp_codec_id {
     LP_CODEC_IBP = 2,
     LP_CODEC_LANE = 3,
     LP_CODEC_ZIP7 = 4,
-    LP_CODEC_END = 5
+    LP_CODEC_DICT = 5,
+    LP_CODEC_END = 6
 };
 enum lp_layout { LP_LAYOUT_PACKED = 1, LP_LAYOUT_SLOTTED = 2, LP_LAYOUT_END = 3 };
 #endif

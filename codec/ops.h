@@ -6,6 +6,7 @@
 #define LP_CODEC_OPS_H
 
 #include "codec/ibp_search.h"
+#include "codec/dict.h"
 #include "codec/lane.h"
 #include "codec/table.h"
 
@@ -41,6 +42,14 @@ struct lp_codec_ops {
     /* Count exponents: hist[e] += number of elements with exponent e; hist has 2^E entries. dtype
      * is a float, or i8 or u8: then a whole byte counts as its exponent. */
     void (*exponent_histogram)(uint32_t dtype, const void *src, uint64_t n, uint32_t *hist);
+
+    /* One dict record of n elements (docs/FORMAT.md, section 7); sizes and errors as for lane, and
+     * LP_ECORRUPT for a code without a value. Inside of another codec's record src_bytes is no
+     * multiple of align_bytes: src has to end less than that behind the coded record. */
+    int (*dict_decode)(const struct lp_dict *dict, const void *src, uint32_t src_bytes,
+                       uint32_t align_bytes, void *dst, uint32_t n);
+    uint32_t (*dict_encode)(const struct lp_dict *dict, const void *src, uint32_t n, void *dst,
+                            uint32_t limit_bytes);
 
     /* One ibp record of n words (docs/FORMAT.md, section 4); sizes and errors as for lane. */
     int (*ibp_decode)(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,

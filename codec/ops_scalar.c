@@ -3,6 +3,7 @@
  * compared with this one. */
 #include "base/bytes.h"
 #include "codec/lane_parts.h"
+#include "codec/ops_dict.h"
 #include "codec/ops.h"
 #include "codec/ops_ibp.h"
 #include "codec/ops_sparse.h"
@@ -308,6 +309,7 @@ void lp_codec_ops_scalar_fill(struct lp_codec_ops *ops)
     ops->lane_decode = lp_codec_scalar_lane_decode;
     ops->lane_encode = lp_codec_scalar_lane_encode;
     ops->exponent_histogram = lp_codec_scalar_exponent_histogram;
+    lp_codec_scalar_dict_fill(ops);
     ops->exponent_shift = lp_codec_scalar_exponent_shift;
     lp_codec_scalar_sparse_fill(ops);
     lp_codec_scalar_ibp_fill(ops);

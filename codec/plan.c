@@ -283,6 +283,35 @@ static int price_zip7(struct planner *planner, struct candidate *candidate, stru
     return 0;
 }
 
+static int price_dict(struct planner *planner, struct candidate *candidate, struct lp_error *err)
+{
+    const uint32_t elem_bytes = planner->base.geometry.elem_bytes;
+    struct lp_price *const price = add_price(planner, LP_CODEC_DICT, 0);
+    struct lp_error why = LP_ERROR_INIT;
+    struct lp_dict dict;
+    uint64_t payload;
+    int rc;
+
+    candidate->price = price;
+    rc = lp_codec_dict_learn(&dict, elem_bytes, planner->sample,
+                             planner->sample_bytes / elem_bytes, &payload, &why);
+    if (rc == LP_ENOTSUP) {
+        (void)snprintf(price->note, sizeof(price->note), "%.63s", why.text);
+        return 0;
+    }
+    if (rc < 0)
+        return lp_error_set(err, rc, "%s", why.text);
+    rc = make_table(&candidate->table, planner, LP_CODEC_DICT, lp_codec_dict_meta_bytes(&dict),
+                    err);
+    if (rc < 0) {
+        lp_codec_dict_fini(&dict);
+        return rc;
+    }
+    candidate->table.dict = dict;
+    price_sample(planner, candidate);
+    return 0;
+}
+
 static int price_ibp(struct planner *planner, struct candidate *candidate, uint32_t word_bytes,
                      struct lp_error *err)
 {
@@ -373,7 +402,7 @@ static double cost_share(const struct planner *planner, const struct lp_price *p
            (double)planner->base.geometry.logical_bytes;
 }
 
-/* Candidates stand in the order raw, zip7, lane, ibp s=4, ibp s=8: the first of equal costs has the
+/* Candidates stand in the order raw, zip7, lane, dict, ibp s=4, ibp s=8: the first of equal costs has the
  * cheapest decoder. A codec that was asked for wins whatever it costs. */
 static uint32_t choose(const struct planner *planner, const struct candidate *candidates,
                        uint32_t n)
@@ -428,7 +457,7 @@ static void explain(const struct planner *planner, struct lp_table *table,
                        what, 100 * cost_share(planner, price));
 }
 
-LP_STATIC_ASSERT(LP_CODEC_END == 5, "a new codec wants a price, here and in LP_PRICES_MAX");
+LP_STATIC_ASSERT(LP_CODEC_END == 6, "a new codec wants a price, here and in LP_PRICES_MAX");
 
 /* Price what the choice needs, or everything when the caller wants to see it. */
 static int price_all(struct planner *planner, struct candidate candidates[LP_PRICES_MAX],
@@ -450,6 +479,10 @@ static int price_all(struct planner *planner, struct candidate candidates[LP_PRI
     if (any || codec == LP_CODEC_LANE) {
         *ret_n = n + 1;
         LP_TRY(rc, price_lane(planner, &candidates[n++], err));
+    }
+    if (any || codec == LP_CODEC_DICT) {
+        *ret_n = n + 1;
+        LP_TRY(rc, price_dict(planner, &candidates[n++], err));
     }
     for (uint32_t s = 4; s <= 8; s += 4) {
         if ((!any && codec != LP_CODEC_IBP) || (word != 0 && word != s))

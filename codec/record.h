@@ -68,6 +68,8 @@ static inline uint32_t lp_codec_record_encode(const struct lp_table *table,
         return ops->lane_encode(&table->lane,
                                 lp_codec_record_centred(table, ops, record, src, n, scratch), n,
                                 dst, limit);
+    case LP_CODEC_DICT:
+        return ops->dict_encode(&table->dict, src, n, dst, limit);
     case LP_CODEC_IBP:
         if (bytes % table->ibp.word_bytes == 0)
             return ops->ibp_encode(&table->ibp, src, bytes / table->ibp.word_bytes, dst, limit);
@@ -112,6 +114,8 @@ static inline int lp_codec_record_decode(const struct lp_table *table,
         if (rc == 0 && table->lane.window == LP_LANE_WINDOW_COLUMNS)
             lp_codec_record_shift(table, ops, record, dst, n, false);
         return rc;
+    case LP_CODEC_DICT:
+        return ops->dict_decode(&table->dict, src, stored_bytes, table->align_bytes, dst, n);
     case LP_CODEC_IBP:
         if (bytes % table->ibp.word_bytes == 0)
             return ops->ibp_decode(&table->ibp, src, stored_bytes, table->align_bytes, dst,

@@ -396,6 +396,10 @@ static int parse_meta(struct lp_table *table, const uint8_t *meta, struct lp_err
         rc = lp_codec_lane_meta_parse(&table->lane, table->geometry.dtype, table->record_elements,
                                       table->geometry.n_elements, meta, table->meta_bytes, err);
         break;
+    case LP_CODEC_DICT:
+        rc = lp_codec_dict_meta_parse(&table->dict, table->geometry.elem_bytes, meta,
+                                      table->meta_bytes, err);
+        break;
     case LP_CODEC_ZIP7:
         rc = lp_codec_zip7_meta_parse(&table->lane, table->geometry.dtype, meta, table->meta_bytes,
                                       err);
@@ -441,6 +445,7 @@ void lp_codec_table_fini(struct lp_table *table)
         return;
     lp_codec_ibp_fini(&table->ibp);
     lp_codec_lane_fini(&table->lane);
+    lp_codec_dict_fini(&table->dict);
     memset(table, 0, sizeof(*table));
 }
 
@@ -483,6 +488,9 @@ static void emit_meta(const struct lp_table *table, uint8_t *meta)
         break;
     case LP_CODEC_LANE:
         lp_codec_lane_meta_emit(&table->lane, meta);
+        break;
+    case LP_CODEC_DICT:
+        lp_codec_dict_meta_emit(&table->dict, meta);
         break;
     case LP_CODEC_ZIP7:
         lp_codec_zip7_meta_emit(&table->lane, meta);

@@ -8,6 +8,7 @@
 #ifndef LP_CODEC_TABLE_H
 #define LP_CODEC_TABLE_H
 
+#include "codec/dict.h"
 #include "codec/hash.h"
 #include "codec/lane.h"
 #include "codec/shape.h"
@@ -49,6 +50,7 @@ struct lp_table {
     uint64_t data_bytes, payload_bytes, wire_bytes, raw_records; /* known once packed */
     struct lp_ibp ibp;                                           /* codec ibp */
     struct lp_lane lane;                                         /* codecs lane and zip7 */
+    struct lp_dict dict;                                         /* codec dict */
     char reason[96]; /* why this codec, as a sentence; empty when parsed */
 };
 

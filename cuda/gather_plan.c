@@ -78,6 +78,7 @@ static int plan_codec(struct lp_gather_table *t, const struct lp_gpu_table_param
         t->ibp_parts = p->ibp_words * (p->ibp_word_bytes / 4);
         return 0;
     case LP_CODEC_ZIP7:
+    case LP_CODEC_DICT:
         return lp_error_set(err, LP_EINVAL, "no kernel reads codec %u", (unsigned)p->codec);
     case LP_CODEC_RAW:
     case LP_CODEC_AUTO:
@@ -216,6 +217,7 @@ const char *lp_gpu_plan_kernel(const struct lp_gather_table *table)
     case LP_CODEC_LANE:
         return lane_kernel(table);
     case LP_CODEC_ZIP7:
+    case LP_CODEC_DICT:
     case LP_CODEC_AUTO:
     case LP_CODEC_END:
         break;

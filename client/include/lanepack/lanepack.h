@@ -131,15 +131,16 @@ enum lp_dtype {
 };
 
 /* raw: as it is. ibp: invariant bit packing. lane: exponents by rank in a cascade. zip7: the
- * seven exponents in a row that are most frequent in 3 bits, for bf16. auto: the cheapest on a
- * sample. */
+ * seven exponents in a row that are most frequent in 3 bits, for bf16. dict: few distinct values by
+ * rank. auto: the cheapest on a sample. */
 enum lp_codec_id {
     LP_CODEC_AUTO = 0,
     LP_CODEC_RAW = 1,
     LP_CODEC_IBP = 2,
     LP_CODEC_LANE = 3,
     LP_CODEC_ZIP7 = 4,
-    LP_CODEC_END = 5
+    LP_CODEC_DICT = 5,
+    LP_CODEC_END = 6
 };
 
 /* packed: records back to back, saves memory and link bytes. slotted: fixed places, saves link

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Codec dict in the tiers: the reference, which other tiers call for what they leave out, and what
+ * each tier fills in. What the functions do stands in codec/ops.h. */
+#ifndef LP_CODEC_OPS_DICT_H
+#define LP_CODEC_OPS_DICT_H
+
+#include "codec/ops.h"
+
+int lp_codec_scalar_dict_decode(const struct lp_dict *dict, const void *src, uint32_t src_bytes,
+                                uint32_t align_bytes, void *dst, uint32_t n);
+uint32_t lp_codec_scalar_dict_encode(const struct lp_dict *dict, const void *src, uint32_t n,
+                                     void *dst, uint32_t limit_bytes);
+
+void lp_codec_scalar_dict_fill(struct lp_codec_ops *ops);
+
+#endif
