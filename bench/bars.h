@@ -3,40 +3,61 @@
 #ifndef LP_BENCH_BARS_H
 #define LP_BENCH_BARS_H
 
-#include "bench/measure.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 
+struct json_t; /* of jansson */
+
+/* Ratios come out the same in every run. Timings depend on the machine and on who else is at work
+ * there. */
+enum bar_kind { BAR_RATIO, BAR_TIMING };
+enum bar_sense { BAR_AT_LEAST, BAR_AT_MOST };
 enum bar_verdict { BAR_PASSED, BAR_MISSED, BAR_WAIVED };
 
 struct bar {
-    char what[112];
+    char what[128];
     double figure, bound;
-    bool at_most; /* figure <= bound, else >= */
+    enum bar_sense sense;
+    enum bar_kind kind;
     enum bar_verdict verdict;
-    const char *why_waived; /* static */
+    char why[96]; /* waived: the reason */
 };
 
+/* Zeros, but for lenient, are an empty list; bars_fini() ends it. */
 struct bars {
-    uint32_t n;
-    struct bar bar[256];
+    struct bar *bar; /* owned */
+    uint32_t n, room;
+    bool lenient; /* timings are missed only below half of the bar, or above twice */
+    bool broken;  /* no memory for a bar: bars_missed() is never 0 then */
 };
 
-/* Too many bars are an error of the bench itself: the last ones replace each other. */
-void bars_add(struct bars *bars, const char *what, double figure, bool at_most, double bound);
-void bars_waive(struct bars *bars, const char *what, double figure, double bound,
-                const char *why_waived);
+/* The verdict on a figure, and nothing else. A figure that is no number misses. */
+enum bar_verdict bars_verdict(double figure, double bound, enum bar_sense sense, enum bar_kind kind,
+                              bool lenient);
 
-/* Those of one file: savings against the bound and against ibp. */
-void bars_add_file(struct bars *bars, const char *file, const struct tensor_figures *all);
+void bars_add(struct bars *bars, enum bar_kind kind, double figure, enum bar_sense sense,
+              double bound, const char *what, ...) __attribute__((format(printf, 6, 7)));
 
-/* Those of one timed tensor. window: name of the bar's own share of memcpy for encode. */
-void bars_add_speeds(struct bars *bars, const struct tensor_figures *tensor);
+/* One that cannot be asked here, and why. */
+void bars_waive(struct bars *bars, const char *why, const char *what, ...)
+    __attribute__((format(printf, 3, 4)));
 
-/* The bell curve at 16 scales, bf16: bits per value. Measures. */
-int bars_add_normal(struct bars *bars, struct lp_error *err);
+uint32_t bars_count(const struct bars *bars, enum bar_verdict verdict);
 
+/* Whether any was missed: what a run ends with. */
+bool bars_missed(const struct bars *bars);
+
+/* "pass", "FAIL", "waived". */
 const char *bars_verdict_name(enum bar_verdict verdict);
 
-/* Prints each; returns how many were missed. */
-uint32_t bars_print(const struct bars *bars);
+/* One line each, the verdict first, then one line of counts. */
+void bars_print(const struct bars *bars, FILE *file);
+void bars_print_markdown(const struct bars *bars, FILE *file);
+
+/* New array of objects. */
+struct json_t *bars_json(const struct bars *bars);
+
+void bars_fini(struct bars *bars);
 
 #endif

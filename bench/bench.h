@@ -29,4 +29,7 @@ int bench_control_main(int argc, char **argv);
  * there are more, with vary after a multiple of them. */
 void bench_fill_normal(uint32_t dtype, uint64_t n, double octaves, double vary, void *dst);
 
+/* One of them, rounded to nearest even for bf16. */
+void bench_store_float(uint32_t dtype, float value, uint8_t *dst);
+
 #endif

@@ -123,7 +123,6 @@ static int run_size(const struct options *options, uint64_t table_bytes, struct 
     const uint64_t row_bytes = options->row_elements * lp_codec_dtype_info(options->dtype)->bytes;
     const uint64_t dims[2] = {table_bytes / row_bytes, options->row_elements};
     const uint64_t dst_bytes = options->n_rows * row_bytes;
-    const uint64_t sample = LP_MIN(table_bytes, LP_PLAN_SAMPLE_BYTES) / row_bytes;
     int rc;
 
     LP_TRY(rc, lp_codec_geometry_init(&job.geometry, options->dtype, 2, dims, err));
@@ -136,8 +135,7 @@ static int run_size(const struct options *options, uint64_t table_bytes, struct 
     } else {
         bench_fill_normal(options->dtype, job.geometry.n_elements, 0, 0, job.elements);
         choose_rows(&job);
-        rc = lp_bench_pack_init(&job.pack, &job.geometry, &params, job.elements,
-                                sample * options->row_elements, err);
+        rc = lp_bench_pack_init(&job.pack, &job.geometry, &params, job.elements, err);
     }
     if (rc == 0)
         rc = lp_bench_pack_run(&job.pack, job.elements, err);

@@ -7,36 +7,46 @@
 #include "bench/peers.h"
 #include "cli/codec_bench.h"
 
-enum measure_row { ROW_RAW, ROW_IBP, ROW_LANE, ROW_AUTO, ROWS };
+/* Rows of figures are numbered by enum lp_codec_id, LP_CODEC_AUTO (0) among them, so that a new
+ * codec has one. */
+#define MEASURE_ROWS LP_CODEC_END
 
 struct tensor_figures {
     char name[128];
-    struct lp_geometry geometry;
+    struct lp_geometry geometry; /* of one tensor; of a file its first one's */
     bool is_float, timed;
-    double entropy_bits, bound_saving; /* 0 where no float */
+    bool sparse;                       /* most elements have the lowest exponent: zeros */
+    double entropy_bits, bound_saving; /* of all elements in one heap; 0 where no float */
+    double own_bound_saving;           /* of a file: the mean of its tensors' bounds, by bytes */
     uint64_t hist[LP_LANE_EXPONENTS_MAX];
-    struct lp_bench_figures row[ROWS]; /* of one tensor, or of all of a file */
+    struct lp_bench_figures row[MEASURE_ROWS]; /* of one tensor, or of all of a file */
     uint64_t timed_bytes;
     double analysis_gbps;
     uint32_t n_peers;
     struct peer_figures peer[PEERS_MAX];
 };
 
-const char *measure_row_name(enum measure_row row);
+/* How to time. */
+struct measure_speed {
+    uint64_t min_bytes;  /* the tensor is repeated until it has so many */
+    uint64_t peer_bytes; /* as above, for the peers; 0: no peers */
+    uint32_t runs;       /* medians of so many */
+    struct peer_places places;
+};
 
-/* Bytes per record beside payload and metadata: index, checks, alignment. */
+/* Bytes per record beside payload and metadata: index and alignment. */
 double measure_extra_bytes(const struct lp_bench_figures *figures);
-
-/* Entropy and bound from hist, for n elements of dtype. */
-void measure_bound(struct tensor_figures *figures, uint32_t dtype);
 
 /* Sizes in every codec; each packed table is decoded and compared. elements: all of them. */
 int measure_sizes(struct tensor_figures *ret_figures, const char *name,
                   const struct lp_geometry *geometry, const void *elements, struct lp_error *err);
 
-/* Speeds, on the tensor repeated until it has min_bytes; medians of runs. peers: those of others
- * too. */
-int measure_speeds(struct tensor_figures *figures, const void *elements, uint64_t min_bytes,
-                   uint32_t runs, bool peers, struct lp_error *err);
+/* A tensor's sizes into those of its file, which begins with zeros. Entropy and bound follow from
+ * the exponents of all. */
+void measure_add(struct tensor_figures *all, const struct tensor_figures *tensor);
+
+/* Speeds of every codec, of the choice of one, and of the peers. */
+int measure_speeds(struct tensor_figures *figures, const void *elements,
+                   const struct measure_speed *speed, struct lp_error *err);
 
 #endif

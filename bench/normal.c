@@ -2,31 +2,14 @@
 /* Data of a bell curve, the same in every run. */
 #include "base/bytes.h"
 #include "bench/bench.h"
+#include "bench/random.h"
 
-#include <math.h>
 #include <string.h>
 
 #define NORMAL_PERIOD (UINT64_C(1) << 20)
 #define NORMAL_SCALE_ELEMENTS 4096u
 
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static float next_normal(uint64_t *state)
-{
-    const double u = (double)(next_random(state) >> 11) * 0x1p-53 + 0x1p-54;
-    const double v = (double)(next_random(state) >> 11) * 0x1p-53;
-
-    return (float)(sqrt(-2 * log(u)) * cos(6.283185307179586 * v));
-}
-
-static void store_float(uint32_t dtype, float value, uint8_t *dst)
+void bench_store_float(uint32_t dtype, float value, uint8_t *dst)
 {
     uint32_t bits;
 
@@ -46,9 +29,9 @@ void bench_fill_normal(uint32_t dtype, uint64_t n, double octaves, double vary, 
 
     for (uint64_t i = 0; i < n_made; i++) {
         if (i % NORMAL_SCALE_ELEMENTS == 0)
-            scale =
-                0.02 * exp2(octaves + vary * (double)(next_random(&scale_state) >> 11) * 0x1p-53);
-        store_float(dtype, (float)(scale * next_normal(&state)), (uint8_t *)dst + i * elem_bytes);
+            scale = 0.02 * exp2(octaves + vary * bench_random_share(&scale_state));
+        bench_store_float(dtype, (float)(scale * bench_random_normal(&state)),
+                          (uint8_t *)dst + i * elem_bytes);
     }
     for (uint64_t i = n_made; i < n; i += n_made)
         memcpy((uint8_t *)dst + i * elem_bytes, dst, LP_MIN(n_made, n - i) * elem_bytes);

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "cli/bench_time.h"
 #include "codec/packer.h"
+#include "codec/sample.h"
 
 #include <string.h>
 
@@ -63,15 +64,51 @@ static int make_room(struct lp_bench_pack *pack, struct lp_error *err)
     return 0;
 }
 
+/* The sample's runs, back to back. */
+static uint8_t *gather_sample(const struct lp_geometry *geometry, const struct lp_sample *sample,
+                              const void *elements)
+{
+    const uint64_t run_bytes = lp_codec_sample_run_elements(sample) * geometry->elem_bytes;
+    uint8_t *const bytes = lp_mem_alloc(sample->n_runs * run_bytes + 1);
+
+    for (uint64_t k = 0; bytes != NULL && k < sample->n_runs; k++)
+        memcpy(bytes + k * run_bytes,
+               (const uint8_t *)elements +
+                   lp_codec_sample_run_first(sample, k) * geometry->elem_bytes,
+               run_bytes);
+    return bytes;
+}
+
+int lp_bench_plan(struct lp_table *ret_table, const struct lp_geometry *geometry,
+                  const struct lp_plan_params *params, const void *elements, struct lp_error *err)
+{
+    uint32_t record_elements = 1;
+    struct lp_sample sample;
+    uint8_t *gathered = NULL;
+    int rc;
+
+    LP_TRY(rc, lp_codec_plan_record(geometry, params, &record_elements, err));
+    sample = lp_codec_sample(geometry, record_elements, LP_PLAN_SAMPLE_BYTES, LP_SAMPLE_RUN_BYTES);
+    if (!sample.whole) {
+        gathered = gather_sample(geometry, &sample, elements);
+        if (gathered == NULL)
+            return lp_error_set(err, LP_ENOMEM, "no memory for a sample");
+    }
+    rc = lp_codec_plan(ret_table, geometry, params, gathered != NULL ? gathered : elements,
+                       sample.n_elements, NULL, err);
+    lp_mem_free(gathered);
+    return rc;
+}
+
 int lp_bench_pack_init(struct lp_bench_pack *ret_pack, const struct lp_geometry *geometry,
-                       const struct lp_plan_params *params, const void *sample,
-                       uint64_t sample_elements, struct lp_error *err)
+                       const struct lp_plan_params *params, const void *elements,
+                       struct lp_error *err)
 {
     struct lp_bench_pack *const pack = ret_pack;
     int rc;
 
     memset(pack, 0, sizeof(*pack));
-    LP_TRY(rc, lp_codec_plan(&pack->table, geometry, params, sample, sample_elements, NULL, err));
+    LP_TRY(rc, lp_bench_plan(&pack->table, geometry, params, elements, err));
     rc = make_room(pack, err);
     if (rc < 0)
         lp_bench_pack_fini(pack);
@@ -110,7 +147,7 @@ static int become_raw(struct lp_bench_pack *pack, const void *elements, struct l
     int rc;
 
     lp_bench_pack_fini(pack);
-    LP_TRY(rc, lp_bench_pack_init(pack, &geometry, &raw, elements, geometry.n_elements, err));
+    LP_TRY(rc, lp_bench_pack_init(pack, &geometry, &raw, elements, err));
     return pack_once(pack, elements, err);
 }
 

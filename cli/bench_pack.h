@@ -15,11 +15,16 @@ struct lp_bench_pack {
     const uint8_t **segments;
 };
 
-/* Plan for geometry by a sample, and make room. lp_bench_pack_fini() ends it, also after a failure,
- * and a zeroed one. */
+/* A plan for all elements, which borrows them: from the sample that any plan takes
+ * (codec/sample.h). Errors of lp_codec_plan(). */
+int lp_bench_plan(struct lp_table *ret_table, const struct lp_geometry *geometry,
+                  const struct lp_plan_params *params, const void *elements, struct lp_error *err);
+
+/* Plan, and make room. elements borrows: all of them. lp_bench_pack_fini() ends it, also after a
+ * failure, and a zeroed one. */
 int lp_bench_pack_init(struct lp_bench_pack *ret_pack, const struct lp_geometry *geometry,
-                       const struct lp_plan_params *params, const void *sample,
-                       uint64_t sample_elements, struct lp_error *err);
+                       const struct lp_plan_params *params, const void *elements,
+                       struct lp_error *err);
 void lp_bench_pack_fini(struct lp_bench_pack *pack);
 
 /* Pack all elements; may be called again and again. Becomes codec raw when no record shrinks. */

@@ -18,6 +18,7 @@ double lp_bench_saving(const struct lp_bench_figures *figures)
 
 static void describe(const struct lp_table *table, char *how, size_t how_bytes)
 {
+    static const char *const windows[] = {"table", "record", "columns"}; /* enum lp_lane_window */
     const struct lp_lane *const lane = &table->lane;
     char widths[16] = "";
 
@@ -29,11 +30,11 @@ static void describe(const struct lp_table *table, char *how, size_t how_bytes)
     }
     if (table->codec == LP_CODEC_LANE)
         (void)snprintf(how, how_bytes, "lane %s by %s", widths,
-                       lane->window == LP_LANE_WINDOW_RECORD ? "record" : "table");
+                       windows[LP_MIN(lane->window, LP_ARRAY_LEN(windows) - 1)]);
     else if (table->codec == LP_CODEC_IBP)
         (void)snprintf(how, how_bytes, "ibp s=%u", table->ibp.word_bytes);
     else
-        (void)snprintf(how, how_bytes, "raw");
+        (void)snprintf(how, how_bytes, "%s", lp_codec_id_name(table->codec));
 }
 
 static void take_sizes(struct lp_bench_figures *figures, const struct lp_table *table)
@@ -47,17 +48,8 @@ static void take_sizes(struct lp_bench_figures *figures, const struct lp_table *
     figures->stored_bytes = lp_codec_table_stored_bytes(table);
     figures->wire_bytes = table->wire_bytes;
     figures->records = table->n_records;
-}
-
-/* A plan sees at most so much of a tensor. */
-static uint64_t sample_elements(const struct lp_geometry *geometry)
-{
-    uint32_t record = 1;
-
-    if (geometry->logical_bytes <= LP_PLAN_SAMPLE_BYTES ||
-        lp_codec_plan_record(geometry, NULL, &record, NULL) < 0)
-        return geometry->n_elements;
-    return LP_PLAN_SAMPLE_BYTES / geometry->elem_bytes / record * record;
+    figures->index_bytes = table->index_bytes;
+    figures->align_bytes = table->data_bytes - table->payload_bytes;
 }
 
 /* All elements back, equal to what went in. */
@@ -83,8 +75,7 @@ int lp_bench_codec_sizes(struct lp_bench_figures *figures, const struct lp_geome
     struct lp_bench_pack pack;
     int rc;
 
-    LP_TRY(rc,
-           lp_bench_pack_init(&pack, geometry, &params, elements, sample_elements(geometry), err));
+    LP_TRY(rc, lp_bench_pack_init(&pack, geometry, &params, elements, err));
     rc = lp_bench_pack_run(&pack, elements, err);
     if (rc == 0)
         rc = check_back(&pack, elements, err);
@@ -167,8 +158,8 @@ static int step_analyse(void *user)
     struct lp_table table;
     int rc;
 
-    LP_TRY(rc, lp_codec_plan(&table, &run->data->geometry, run->params, run->data->elements,
-                             sample_elements(&run->data->geometry), NULL, run->err));
+    LP_TRY(rc,
+           lp_bench_plan(&table, &run->data->geometry, run->params, run->data->elements, run->err));
     lp_codec_table_fini(&table);
     return 0;
 }
@@ -197,9 +188,9 @@ int lp_bench_codec_speed(struct lp_bench_figures *figures, const struct lp_bench
     struct run run = {.data = data, .params = &params, .err = err};
     int rc;
 
-    LP_TRY(rc, lp_bench_pack_init(&run.pack, &data->geometry, &params, data->elements,
-                                  sample_elements(&data->geometry), err));
+    LP_TRY(rc, lp_bench_pack_init(&run.pack, &data->geometry, &params, data->elements, err));
     rc = time_row(&run, figures, runs);
+    describe(&run.pack.table, figures->timed_how, sizeof(figures->timed_how));
     lp_bench_pack_fini(&run.pack);
     return rc;
 }

@@ -16,6 +16,9 @@ struct lp_bench_figures {
     uint64_t stored_bytes;
     uint64_t wire_bytes;
     uint64_t records;
+    uint64_t index_bytes;            /* of stored_bytes */
+    uint64_t align_bytes;            /* of stored_bytes: data beside the payload */
+    char timed_how[48];              /* as how, of the repeated tensor that was timed */
     double encode_gbps, decode_gbps; /* of elements; 0: not timed */
     double memcpy_gbps;              /* of the same elements between buffers of the same kind */
 };
