@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the choice of ibp masks asks of a CPU tier (codec/ops.h): counting bits, measuring several
  * sets of masks at once, and finding the masks of one position. codec_ibp_learn.c drives them;
- * codec/ibp_search_body.h has the bodies. All in whole numbers: every tier finds the same. */
+ * ibp_measure_body.h and ibp_pick_body.h have the bodies. All in whole numbers: every tier finds
+ * the same. */
 #ifndef LP_CODEC_IBP_SEARCH_H
 #define LP_CODEC_IBP_SEARCH_H
 
 #include "base/bytes.h"
 
-/* Records that are counted at once: counters of a byte hold as many eighths. */
+/* Bytes of a record that are counted side by side. */
 #define LP_IBP_COUNT_BLOCK 64u
 #define LP_IBP_COUNT_STATE 11u /* blocks of state for each block of a record */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Codec ibp with AVX2 and BMI2, which close and open the gaps of a word with one instruction. */
 #include "codec/ibp_record.h"
-#include "codec/ibp_search_body.h"
+#include "codec/ibp_measure_body.h"
+#include "codec/ibp_pick_body.h"
 #include "codec/ops_ibp.h"
 
 #include <immintrin.h>

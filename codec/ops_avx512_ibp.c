@@ -6,7 +6,8 @@
  * one whose mask is empty. What is left to do one by one is to find a unit's bits and to spread
  * them, and the only chain between units is their position. */
 #include "codec/ibp_record.h"
-#include "codec/ibp_search_body.h"
+#include "codec/ibp_measure_body.h"
+#include "codec/ibp_pick_body.h"
 #include "codec/ops_avx512.h"
 #include "codec/ops_ibp.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Codec ibp with nothing but C. */
 #include "codec/codec_ibp.h"
-#include "codec/ibp_search_body.h"
+#include "codec/ibp_measure_body.h"
+#include "codec/ibp_pick_body.h"
 #include "codec/ops_ibp.h"
 
 /* In each byte of the result how many of its bits are set: the CPU may have no instruction. */

@@ -12,16 +12,18 @@
 
 #define WORDS_MAX 600u
 #define BYTES_MAX (8u * WORDS_MAX)
+#define RECORDS_MAX 600u
 
 struct bench_ibp {
     const struct lp_codec_ops *tier[LP_CODEC_TIERS_MAX];
     int n_tiers;
-    struct fence src, coded, dst;
+    struct fence src, coded, dst, records;
     uint8_t want[BYTES_MAX + LP_CODEC_SLACK_BYTES];
     uint8_t words[BYTES_MAX];
 };
 
 static struct bench_ibp bench;
+static uint8_t records[RECORDS_MAX * 600]; /* to learn masks from */
 
 static void setup(void)
 {
@@ -29,6 +31,7 @@ static void setup(void)
     fence_init(&bench.src, 2 * BYTES_MAX);
     fence_init(&bench.coded, 2 * BYTES_MAX);
     fence_init(&bench.dst, 2 * BYTES_MAX);
+    fence_init(&bench.records, sizeof(records));
 }
 
 static void teardown(void)
@@ -36,6 +39,7 @@ static void teardown(void)
     fence_fini(&bench.src);
     fence_fini(&bench.coded);
     fence_fini(&bench.dst);
+    fence_fini(&bench.records);
 }
 
 TestSuite(ops_ibp, .init = setup, .fini = teardown);
@@ -156,5 +160,146 @@ Test(ops_ibp, tiers_agree)
             }
             lp_codec_ibp_fini(&ibp);
         }
+    }
+}
+
+/* --- the search for masks -------------------------------------------------------------------- */
+
+/* Records with something to find: some bits mostly alike, some random. */
+static void make_records(uint64_t n_records, uint32_t record_bytes, uint64_t *state)
+{
+    for (uint64_t i = 0; i < n_records * record_bytes; i++)
+        records[i] = (uint8_t)(samples_next(state) & (i % 3 == 0 ? 0xff : samples_next(state)) &
+                               (i % 4 < 2 ? 0xff : samples_next(state)));
+}
+
+static void check_count(uint64_t n_records, uint32_t record_bytes, uint32_t offset)
+{
+    static uint64_t want[8 * 600], got[8 * 600];
+    const size_t bytes = n_records * record_bytes,
+                 scratch_bytes = lp_ibp_count_scratch(record_bytes);
+    static _Alignas(64) uint8_t scratch[64 * 12 * 16];
+
+    cr_assert_leq(scratch_bytes, sizeof(scratch));
+    memset(want, 0, sizeof(want));
+    for (size_t i = 0; i < bytes; i++)
+        for (uint32_t b = 0; b < 8; b++)
+            want[8 * (i % record_bytes) + b] += records[i] >> b & 1u;
+    for (int tier = 0; tier < bench.n_tiers; tier++) {
+        uint8_t *const src = fence_place(&bench.records, bytes, offset);
+
+        memcpy(src, records, bytes);
+        memset(got, 0, sizeof(got));
+        bench.tier[tier]->ibp_count(src, n_records, record_bytes, scratch, got);
+        cr_assert_arr_eq(got, want, sizeof(want), "%s: %u bytes", bench.tier[tier]->tier,
+                         record_bytes);
+        for (size_t i = 0; i < scratch_bytes; i++)
+            cr_assert_eq(scratch[i], 0);
+    }
+}
+
+/* Record sizes around the blocks that are counted at once, records around the eights. */
+Test(ops_ibp, count_tiers_agree)
+{
+    uint64_t state = 11;
+
+    for (uint32_t record_bytes = 1; record_bytes <= 300; record_bytes++) {
+        const uint64_t n_records = 1 + record_bytes % 37;
+
+        make_records(n_records, record_bytes, &state);
+        check_count(n_records, record_bytes, record_bytes % 16);
+    }
+    make_records(RECORDS_MAX, 592, &state);
+    check_count(RECORDS_MAX, 592, 0);
+}
+
+static void check_score(uint32_t s, uint32_t n_words, uint64_t n_records, uint64_t *state)
+{
+    static _Alignas(64) uint8_t lanes[128 * 3 * LP_IBP_LANES * 8];
+    const uint32_t record_bytes = s * n_words;
+    const struct lp_ibp_score score = {.word_bytes = s,
+                                       .n_words = n_words,
+                                       .align_bytes = n_words % 2 == 0 ? 4 : 32,
+                                       .raw_length = (record_bytes + 31) & ~31u,
+                                       .lanes = lanes};
+    struct lp_ibp_totals want, got;
+
+    for (uint32_t at = 0; at < n_words * 3 * LP_IBP_LANES; at++) {
+        const uint32_t part = at / LP_IBP_LANES % 3;
+        const uint64_t mask = samples_next(state) & samples_next(state) & samples_next(state);
+        const uint64_t word = part == 2 ? samples_next(state) % (8 * s + 1) : part == 0 ? mask : 0;
+
+        memcpy(lanes + (size_t)at * s, &word, s);
+    }
+    for (int tier = 0; tier < bench.n_tiers; tier++) {
+        uint8_t *const src = fence_place(&bench.records, n_records * record_bytes, n_words % 16);
+
+        memcpy(src, records, n_records * record_bytes);
+        bench.tier[tier]->ibp_score(&score, src, n_records, tier == 0 ? &want : &got);
+        cr_assert(tier == 0 || memcmp(&got, &want, sizeof(want)) == 0, "%s: %u words of %u",
+                  bench.tier[tier]->tier, n_words, s);
+    }
+}
+
+Test(ops_ibp, score_tiers_agree)
+{
+    uint64_t state = 12;
+
+    for (uint32_t s = 4; s <= 8; s += 4) {
+        for (uint32_t n_words = 1; n_words <= 70; n_words++) {
+            make_records(20, s * n_words, &state);
+            check_score(s, n_words, 1 + n_words % 20, &state);
+        }
+    }
+}
+
+/* Records that have a position's masks, and those that these save together. */
+static uint64_t worth(const struct lp_ibp_column *column, const struct lp_ibp_pick *pick)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < column->n; i++) {
+        uint64_t word = 0;
+
+        memcpy(&word, column->first + (size_t)i * column->pitch, column->word_bytes);
+        n += (word & pick->mask) == pick->value;
+    }
+    return n * (uint64_t)__builtin_popcountll(pick->mask);
+}
+
+static void check_pick(uint32_t s, uint32_t n, uint64_t *state)
+{
+    const uint64_t mask = s == 4 ? samples_next(state) & UINT32_MAX : samples_next(state);
+    const struct lp_ibp_pick given = {mask, samples_next(state) & mask};
+    struct lp_ibp_pick want = given;
+
+    for (int tier = 0; tier < bench.n_tiers; tier++) {
+        uint8_t *const src = fence_place(&bench.records, (size_t)n * s, n % 16);
+        const struct lp_ibp_column column = {src, s, n, s};
+        struct lp_ibp_pick got = given;
+
+        memcpy(src, records, (size_t)n * s);
+        bench.tier[tier]->ibp_pick(&column, &got);
+        if (tier == 0)
+            want = got;
+        cr_assert_eq(got.value & ~got.mask, 0);
+        cr_assert(s == 8 || got.mask <= UINT32_MAX);
+        cr_assert_geq(worth(&column, &got), worth(&column, &given));
+        cr_assert(got.mask == want.mask && got.value == want.value, "%s: %u words of %u",
+                  bench.tier[tier]->tier, n, s);
+    }
+}
+
+Test(ops_ibp, pick_tiers_agree)
+{
+    uint64_t state = 13;
+
+    for (uint32_t s = 4; s <= 8; s += 4) {
+        for (uint32_t n = 1; n <= LP_IBP_PICK_RECORDS; n = n < 70 ? n + 1 : n + 13) {
+            make_records(n, s, &state);
+            check_pick(s, n, &state);
+        }
+        make_records(LP_IBP_PICK_RECORDS, s, &state);
+        check_pick(s, LP_IBP_PICK_RECORDS, &state);
     }
 }
