@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "codec/analysis.h"
+#include "codec/codec_ibp.h"
 #include "codec/plan.h"
 
 #include <stdio.h>
@@ -14,7 +15,9 @@ struct lp_cli_analysis {
     const struct lp_geometry *geometry;
     const struct lp_analysis *found; /* NULL: elements of this dtype are not looked into */
     const struct lp_prices *prices;
-    const struct lp_table *chosen; /* what `pack` would make of it, with its reason */
+    const struct lp_ibp_invariance *invariance; /* for words of 4 and 8 bytes ... */
+    uint32_t n_invariance;                      /* ... as far as a record consists of them */
+    const struct lp_table *chosen;              /* what `pack` would make of it, with its reason */
 };
 
 /* Share of the raw bytes that a codec's price saves, as payload, and the size that packing the

@@ -235,6 +235,44 @@ static void put_map(FILE *page, const struct lp_analysis *found)
                   found->n_bins > 1 ? "the columns of the last dimension" : "all elements");
 }
 
+/* One row for each threshold: how much is invariant, and where in a word. */
+static void put_invariance_rows(FILE *page, const struct lp_ibp_invariance *table)
+{
+    const uint32_t bits = 8 * table->word_bytes;
+    const double pitch = 320.0 / bits;
+
+    for (uint32_t r = 0; r < LP_IBP_INVARIANCE_ROWS; r++) {
+        (void)fprintf(page,
+                      "<tr><td>%u bytes</td><td class=\"n\">%.2f</td><td class=\"n\">%.1f %%</td>"
+                      "<td class=\"n\">%.1f %%</td><td><svg width=\"320\" height=\"%u\">\n",
+                      table->word_bytes, (double)table->row[r].threshold,
+                      100 * table->row[r].masked_share, 100 * table->row[r].saved_share,
+                      ROW_HEIGHT);
+        for (uint32_t b = bits; b-- > 0;)
+            if (table->row[r].bit_share[b] > 0)
+                (void)fprintf(page,
+                              "<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+                              "height=\"%.1f\"/>\n",
+                              pitch * (bits - 1 - b), ROW_HEIGHT * (1 - table->row[r].bit_share[b]),
+                              pitch - 0.5, ROW_HEIGHT * table->row[r].bit_share[b]);
+        (void)fputs("</svg></td></tr>\n", page);
+    }
+}
+
+static void put_invariance(FILE *page, const struct lp_cli_analysis *analysis)
+{
+    if (analysis->n_invariance == 0)
+        return;
+    (void)fputs("<h3>Invariant bits</h3>\n<p>Bits of a word that have one value in more than a "
+                "share T of the records, the highest bit left; bars tell in how many positions of "
+                "a record.</p>\n<table>\n<tr><th>word</th><th class=\"n\">T</th><th class=\"n\">"
+                "masked</th><th class=\"n\">saved by ibp</th><th></th></tr>\n",
+                page);
+    for (uint32_t t = 0; t < analysis->n_invariance; t++)
+        put_invariance_rows(page, &analysis->invariance[t]);
+    (void)fputs("</table>\n", page);
+}
+
 void lp_cli_analysis_html(FILE *page, const struct lp_cli_analysis *analysis)
 {
     char shape[LP_CLI_SHAPE_TEXT], bytes[LP_CLI_BYTES_TEXT], looked[LP_CLI_BYTES_TEXT];
@@ -261,5 +299,6 @@ void lp_cli_analysis_html(FILE *page, const struct lp_cli_analysis *analysis)
         put_distribution(page, found);
         put_map(page, found);
     }
+    put_invariance(page, analysis);
     (void)fputs("</section>\n", page);
 }

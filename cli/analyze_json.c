@@ -139,6 +139,32 @@ static json_t *found_json(const struct lp_analysis *found)
     return json;
 }
 
+static json_t *invariance_json(const struct lp_cli_analysis *analysis)
+{
+    json_t *tables = json_array();
+
+    for (uint32_t t = 0; t < analysis->n_invariance; t++) {
+        const struct lp_ibp_invariance *const table = &analysis->invariance[t];
+        json_t *rows = json_array();
+
+        for (uint32_t r = 0; r < LP_IBP_INVARIANCE_ROWS; r++) {
+            json_t *bits = json_array();
+
+            for (uint32_t b = 8 * table->word_bytes; b-- > 0;)
+                (void)json_array_append_new(bits, json_real(table->row[r].bit_share[b]));
+            (void)json_array_append_new(rows,
+                                        json_pack("{s:f, s:f, s:f, s:o}", "threshold",
+                                                  (double)table->row[r].threshold, "masked_share",
+                                                  table->row[r].masked_share, "saved_share",
+                                                  table->row[r].saved_share, "bit_share", bits));
+        }
+        (void)json_array_append_new(tables, json_pack("{s:i, s:i, s:o}", "word_bytes",
+                                                      (int)table->word_bytes, "words",
+                                                      (int)table->n_words, "rows", rows));
+    }
+    return tables;
+}
+
 json_t *lp_cli_analysis_json(const struct lp_cli_analysis *analysis)
 {
     json_t *json = json_pack("{s:s, s:s, s:o, s:I, s:I, s:s, s:s, s:o}", "name", analysis->name,
@@ -149,6 +175,7 @@ json_t *lp_cli_analysis_json(const struct lp_cli_analysis *analysis)
                              lp_codec_id_name(analysis->chosen->codec), "reason",
                              analysis->chosen->reason, "prices", prices_json(analysis));
 
+    (void)json_object_set_new(json, "invariance", invariance_json(analysis));
     if (analysis->found != NULL)
         (void)json_object_set_new(json, "looked_at", found_json(analysis->found));
     return json;

@@ -140,6 +140,29 @@ static void tell_map(const struct lp_analysis *found)
     }
 }
 
+/* Bits that have one value in more than a share T of the records: of all bits, and what codec ibp
+ * saves by leaving them out. */
+static void tell_invariance(const struct lp_cli_analysis *analysis)
+{
+    if (analysis->n_invariance == 0)
+        return;
+    (void)printf("  %-22s", "invariant bits at T =");
+    for (uint32_t r = 0; r < LP_IBP_INVARIANCE_ROWS; r++)
+        (void)printf("   %.2f  ", (double)analysis->invariance[0].row[r].threshold);
+    (void)putchar('\n');
+    for (uint32_t t = 0; t < analysis->n_invariance; t++) {
+        const struct lp_ibp_invariance *const table = &analysis->invariance[t];
+
+        (void)printf("    %u-byte words, saved  ", table->word_bytes);
+        for (uint32_t r = 0; r < LP_IBP_INVARIANCE_ROWS; r++)
+            (void)printf(" %5.1f %% ", 100 * table->row[r].saved_share);
+        (void)printf("\n    %-20s", "  masked");
+        for (uint32_t r = 0; r < LP_IBP_INVARIANCE_ROWS; r++)
+            (void)printf(" %5.1f %% ", 100 * table->row[r].masked_share);
+        (void)putchar('\n');
+    }
+}
+
 void lp_cli_analysis_text(const struct lp_cli_analysis *analysis, bool wide)
 {
     char shape[LP_CLI_SHAPE_TEXT], bytes[LP_CLI_BYTES_TEXT], looked[LP_CLI_BYTES_TEXT];
@@ -154,6 +177,7 @@ void lp_cli_analysis_text(const struct lp_cli_analysis *analysis, bool wide)
         tell_elements(analysis->found);
     }
     tell_prices(analysis);
+    tell_invariance(analysis);
     if (analysis->found != NULL) {
         if (wide)
             tell_distribution(analysis->found);

@@ -43,11 +43,33 @@ static void tell(struct analyze *analyze, const struct lp_cli_analysis *analysis
     lp_cli_analysis_add(&analyze->sum, analysis);
 }
 
+/* For each word size that divides a record. */
+static int tabulate_invariance(struct lp_ibp_invariance tables[2], uint32_t *ret_n,
+                               const struct lp_geometry *geometry, uint32_t record_elements,
+                               const void *sample, uint64_t n_records, struct lp_error *err)
+{
+    const uint32_t record_bytes = record_elements * geometry->elem_bytes;
+    int rc;
+
+    *ret_n = 0;
+    for (uint32_t word = 4; word <= 8 && n_records > 0; word += 4) {
+        if (record_bytes % word != 0)
+            continue;
+        LP_TRY(rc, lp_codec_ibp_invariance(&tables[*ret_n], word, record_bytes / word, sample,
+                                           n_records, NULL, err));
+        (*ret_n)++;
+    }
+    return 0;
+}
+
 /* sample: as its layout says. */
 static int analyze_sample(struct analyze *analyze, const struct lp_load_tensor *tensor,
                           const struct lp_sample *layout, const void *sample, struct lp_error *err)
 {
+    const uint64_t records = layout->n_elements / layout->record_elements;
+    struct lp_ibp_invariance invariance[2];
     struct lp_analysis *found = NULL;
+    uint32_t n_invariance;
     struct lp_prices prices;
     struct lp_table chosen;
     int rc;
@@ -56,13 +78,18 @@ static int analyze_sample(struct analyze *analyze, const struct lp_load_tensor *
     rc = lp_codec_analysis_new(&found, &tensor->geometry, layout, sample, err);
     if (rc < 0 && rc != LP_ENOTSUP)
         return rc;
-    rc = lp_codec_plan(&chosen, &tensor->geometry, &analyze->plan, sample, layout->n_elements,
-                       &prices, err);
+    rc = tabulate_invariance(invariance, &n_invariance, &tensor->geometry, layout->record_elements,
+                             sample, records, err);
+    if (rc == 0)
+        rc = lp_codec_plan(&chosen, &tensor->geometry, &analyze->plan, sample, layout->n_elements,
+                           &prices, err);
     if (rc == 0) {
         tell(analyze, &(struct lp_cli_analysis){.name = tensor->name,
                                                 .geometry = &tensor->geometry,
                                                 .found = found,
                                                 .prices = &prices,
+                                                .invariance = invariance,
+                                                .n_invariance = n_invariance,
                                                 .chosen = &chosen});
         lp_codec_table_fini(&chosen);
     }

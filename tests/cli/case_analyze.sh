@@ -23,6 +23,13 @@ rows = look["bit_map"]["rows"]
 ones = [(a.view("<u4")[:, c] >> b & 1).mean() for b in (31, 23, 0) for c in (0, 63)]
 got = [rows[31 - b]["ones"][c] for b in (31, 23, 0) for c in (0, 63)]
 print(len(rows), np.allclose(ones, got), "".join(r["part"] for r in rows))
+# The paper'"'"'s rule in its own words: a bit is invariant where more than T of the records agree.
+words = a.view("<u4")
+ones = np.array([(words >> b & 1).mean(axis=0) for b in range(32)])
+masked = [float(((ones > T) | (ones < 1 - T)).mean()) for T in (0.70, 0.80, 0.90)]
+four, = [v for v in t["invariance"] if v["word_bytes"] == 4]
+print([round(r["threshold"], 2) for r in four["rows"]], four["words"],
+      np.allclose(masked, [four["rows"][r]["masked_share"] for r in (0, 2, 4)]))
 stored = json.load(open("pack.json"))["tensors"][0]["stored_bytes"]
 chosen, = [p for p in t["prices"] if p["chosen"]]
 print(chosen["codec"], abs(chosen["stored_bytes_estimate"] / stored - 1) < 0.02)'
