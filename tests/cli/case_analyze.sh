@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What analyze says of a file: as text, as JSON, as a page; a sample is within 2 % of what is stored.
+# What analyze says of a file: as text, as JSON, as a page; its estimate is within 2 % of the truth.
 py 'a = bell(3000, 64)
 np.save("a.npy", a)
 bf16 = (a.view("<u4") >> 16).astype("<u2")
