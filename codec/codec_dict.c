@@ -12,6 +12,9 @@
 /* Places per value in the hash table, at least: few values are then pushed on by another. */
 #define SLOTS_PER_VALUE 4u
 #define SLOT_BITS_MIN 6u
+#define SLOT_BITS_BYTE 8u            /* a place for each value of one byte */
+#define HASH_FACTOR 0x9e3779b1u      /* 2^32 over the golden ratio: Knuth's multiplicative hash */
+#define HASH_FACTOR_BYTE (1u << 24u) /* to the upper eight bits, which are the place */
 
 #define META_WIDTHS 1u
 #define META_ZERO_16 6u
@@ -51,7 +54,7 @@ static int set_levels(struct lp_dict *dict, uint32_t n_levels, const uint8_t *wi
     return 0;
 }
 
-/* One block: slack, values, slack, slots, slack. */
+/* One block: slack, values, slack, slots. */
 static int alloc_tables(struct lp_dict *dict, struct lp_error *err)
 {
     const size_t values_bytes = (size_t)lp_round_up_u64(
@@ -59,17 +62,18 @@ static int alloc_tables(struct lp_dict *dict, struct lp_error *err)
     size_t slots_bytes, all_bytes;
     uint8_t *block;
 
-    dict->slot_bits = SLOT_BITS_MIN;
-    while (1u << dict->slot_bits < SLOTS_PER_VALUE * dict->n_values)
+    dict->hash_factor = dict->elem_bytes == 1 ? HASH_FACTOR_BYTE : HASH_FACTOR;
+    dict->slot_bits = dict->elem_bytes == 1 ? SLOT_BITS_BYTE : SLOT_BITS_MIN;
+    while (dict->elem_bytes > 1 && 1u << dict->slot_bits < SLOTS_PER_VALUE * dict->n_values)
         dict->slot_bits++;
     slots_bytes = sizeof(dict->slots[0]) << dict->slot_bits;
-    all_bytes = LP_DICT_SLACK_BYTES + values_bytes + slots_bytes + LP_DICT_SLACK_BYTES;
+    all_bytes = LP_DICT_SLACK_BYTES + values_bytes + slots_bytes;
     block = lp_mem_alloc_aligned(64, all_bytes);
     if (block == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for %u values", (unsigned)dict->n_values);
     memset(block, 0, all_bytes);
     dict->values = block + LP_DICT_SLACK_BYTES;
-    dict->slots = (uint16_t *)(void *)(dict->values + values_bytes);
+    dict->slots = (uint32_t *)(void *)(dict->values + values_bytes);
     return 0;
 }
 
@@ -82,14 +86,14 @@ static int set_values(struct lp_dict *dict, const uint8_t *values, struct lp_err
     memcpy(dict->values, values, (size_t)dict->n_values * dict->elem_bytes);
     for (uint32_t i = 0; i < dict->n_values; i++) {
         const uint64_t word = lp_dict_load(values + (size_t)i * dict->elem_bytes, dict->elem_bytes);
-        uint32_t slot = lp_dict_hash(word, dict->slot_bits);
+        uint32_t slot = lp_dict_slot(dict, lp_dict_fold(word));
 
         if (lp_dict_find(dict, word) != lp_dict_symbols(dict))
             return lp_error_set(err, LP_ECORRUPT, "dict metadata: value %u appears twice",
                                 (unsigned)i);
         while (dict->slots[slot] != 0)
             slot = (slot + 1) & mask;
-        dict->slots[slot] = (uint16_t)(i + 1);
+        dict->slots[slot] = (i + 1) << 16 | (lp_dict_fold(word) & 0xffff);
     }
     return 0;
 }

@@ -11,6 +11,7 @@
 #define SYMBOLS_MAX (LP_DICT_LEARN_LEVELS * ((1u << LP_FORMAT_DICT_WIDTH_MAX) - 1))
 /* Places of the hash table in which wide values are counted: at most half are taken. */
 #define COUNT_BITS 17u
+#define HASH_FACTOR 0x9e3779b1u /* as in codec_dict.c */
 
 struct counted {
     uint64_t value;
@@ -67,7 +68,7 @@ static int count_narrow(struct study *study, const uint8_t *elements, struct lp_
 static bool count_one(struct study *study, uint64_t value)
 {
     const uint32_t mask = (1u << COUNT_BITS) - 1;
-    uint32_t slot = lp_dict_hash(value, COUNT_BITS);
+    uint32_t slot = lp_dict_fold(value) * HASH_FACTOR >> (32 - COUNT_BITS);
 
     while (study->counted[slot].count != 0 && study->counted[slot].value != value)
         slot = (slot + 1) & mask;

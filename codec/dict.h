@@ -24,10 +24,12 @@ struct lp_dict {
     uint32_t last_codes; /* the last level's largest code that has a value */
     uint8_t *values;     /* owned, aligned to 64: elem_bytes per symbol, zeros from n_values up to
                             n_symbols, LP_DICT_SLACK_BYTES on both sides */
-    /* Open addressing: the symbol + 1 of a value stands at the first free place from its hash on;
-     * 0 where there is none. 2^slot_bits places and LP_DICT_SLACK_BYTES, in the block of values. */
-    uint16_t *slots;
+    /* Open addressing: a value stands at the first free place from its hash on, as its symbol + 1
+     * in the upper half and the lower half of lp_dict_fold() in the lower one; 0 where there is
+     * none. 2^slot_bits places, in the block of values. */
+    uint32_t *slots;
     uint32_t slot_bits;
+    uint32_t hash_factor;
 };
 
 static inline uint32_t lp_dict_symbols(const struct lp_dict *dict)
@@ -66,26 +68,31 @@ static inline void lp_dict_store(void *p, uint32_t elem_bytes, uint64_t word)
     }
 }
 
-/* Where to begin looking for a value. The multiplier is the golden ratio's, as Knuth has it; the
- * upper half of a wide value is folded into the lower one, because either may be constant. */
-#define LP_DICT_HASH_FACTOR 0x9e3779b1u
-
-static inline uint32_t lp_dict_hash(uint64_t word, uint32_t slot_bits)
+/* What is hashed: either half of a wide value may be the same for all. */
+static inline uint32_t lp_dict_fold(uint64_t word)
 {
-    return (uint32_t)(word ^ word >> 32) * LP_DICT_HASH_FACTOR >> (32 - slot_bits);
+    return (uint32_t)(word ^ word >> 32);
+}
+
+/* Where to begin looking for a value. One-byte values stand at their own place: the factor only
+ * shifts them up. */
+static inline uint32_t lp_dict_slot(const struct lp_dict *dict, uint32_t fold)
+{
+    return fold * dict->hash_factor >> (32 - dict->slot_bits);
 }
 
 /* The symbol of a value, or n_symbols: it has none. */
 static inline uint32_t lp_dict_find(const struct lp_dict *dict, uint64_t word)
 {
-    const uint32_t mask = (1u << dict->slot_bits) - 1;
-    uint32_t slot = lp_dict_hash(word, dict->slot_bits);
+    const uint32_t fold = lp_dict_fold(word), mask = (1u << dict->slot_bits) - 1;
+    uint32_t slot = lp_dict_slot(dict, fold);
 
     for (; dict->slots[slot] != 0; slot = (slot + 1) & mask) {
-        const uint32_t symbol = dict->slots[slot] - 1u;
+        const uint32_t symbol = (dict->slots[slot] >> 16) - 1;
 
-        if (lp_dict_load(dict->values + (size_t)symbol * dict->elem_bytes, dict->elem_bytes) ==
-            word)
+        if ((uint16_t)dict->slots[slot] == (uint16_t)fold &&
+            lp_dict_load(dict->values + (size_t)symbol * dict->elem_bytes, dict->elem_bytes) ==
+                word)
             return symbol;
     }
     return lp_dict_symbols(dict);

@@ -2,6 +2,7 @@
 /* The AVX-512 tier's row in the table. */
 #include "codec/ops_avx512.h"
 
+#include "codec/ops_dict.h"
 #include "codec/ops_ibp.h"
 #include "codec/ops_sparse.h"
 
@@ -10,6 +11,7 @@ void lp_codec_ops_avx512_fill(struct lp_codec_ops *ops)
     ops->tier = "avx512";
     ops->lane_decode = lp_codec_avx512_lane_decode;
     ops->lane_encode = lp_codec_avx512_lane_encode;
+    lp_codec_avx512_dict_fill(ops);
     lp_codec_avx512_ibp_fill(ops);
     lp_codec_avx512_sparse_fill(ops);
     ops->exponent_histogram = lp_codec_avx512_exponent_histogram;

@@ -12,5 +12,11 @@ uint32_t lp_codec_scalar_dict_encode(const struct lp_dict *dict, const void *src
                                      void *dst, uint32_t limit_bytes);
 
 void lp_codec_scalar_dict_fill(struct lp_codec_ops *ops);
+#if defined(__x86_64__)
+uint32_t lp_codec_avx512_dict_encode(const struct lp_dict *dict, const void *src, uint32_t n,
+                                     void *dst, uint32_t limit_bytes);
+
+void lp_codec_avx512_dict_fill(struct lp_codec_ops *ops);
+#endif
 
 #endif
