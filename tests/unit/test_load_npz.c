@@ -215,7 +215,7 @@ Test(load_npz, opens_many_members)
 {
     enum { N = 3000 };
     static struct array arrays[N];
-    static char names[N][16];
+    static char names[N][24];
     static uint8_t data[N];
     char path[PATH_BYTES];
     struct tmpdir dir;
