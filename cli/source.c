@@ -59,7 +59,8 @@ int lp_cli_read_plan(const struct lp_cli_args *args, struct lp_plan_params *ret_
 
     *ret_params = (struct lp_plan_params){0};
     if (codec != NULL && lp_codec_id_by_name(codec) < 0)
-        return lp_cli_usage(args, "there is no codec %s: auto, raw, ibp, lane, zip7 or dict", codec);
+        return lp_cli_usage(args, "there is no codec %s: auto, raw, ibp, lane, zip7, dict or sparse",
+                            codec);
     if (layout != NULL && lp_codec_layout_by_name(layout) < 0)
         return lp_cli_usage(args, "there is no layout %s: packed or slotted", layout);
     if (!lp_cli_number(args, LP_CLI_ALIGN, 32, &align) ||

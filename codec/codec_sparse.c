@@ -21,6 +21,7 @@ void lp_codec_sparse_fini(struct lp_sparse *sparse)
     if (sparse == NULL)
         return;
     lp_codec_lane_fini(&sparse->lane);
+    lp_codec_dict_fini(&sparse->dict);
     memset(sparse, 0, sizeof(*sparse));
 }
 
@@ -33,6 +34,8 @@ uint64_t lp_codec_sparse_meta_bytes(const struct lp_sparse *sparse)
         return LP_FORMAT_SPARSE_META_FIXED + ONE_BYTES;
     case LP_SPARSE_VALUES_LANE:
         return LP_FORMAT_SPARSE_META_FIXED + lp_codec_lane_meta_bytes(&sparse->lane);
+    case LP_SPARSE_VALUES_DICT:
+        return LP_FORMAT_SPARSE_META_FIXED + lp_codec_dict_meta_bytes(&sparse->dict);
     case LP_SPARSE_VALUES_RAW:
         break;
     }
@@ -51,6 +54,9 @@ void lp_codec_sparse_meta_emit(const struct lp_sparse *sparse, void *dst)
         break;
     case LP_SPARSE_VALUES_LANE:
         lp_codec_lane_meta_emit(&sparse->lane, meta + LP_FORMAT_SPARSE_META_FIXED);
+        break;
+    case LP_SPARSE_VALUES_DICT:
+        lp_codec_dict_meta_emit(&sparse->dict, meta + LP_FORMAT_SPARSE_META_FIXED);
         break;
     case LP_SPARSE_VALUES_RAW:
         break;
@@ -128,6 +134,8 @@ int lp_codec_sparse_meta_parse(struct lp_sparse *ret_sparse, uint32_t dtype,
                                               (unsigned long long)meta_bytes);
     case LP_SPARSE_VALUES_LANE:
         return parse_lane(sparse, dtype, record_elements, inner, meta_bytes, err);
+    case LP_SPARSE_VALUES_DICT:
+        return lp_codec_dict_meta_parse(&sparse->dict, info->bytes, inner, meta_bytes, err);
     default:
         return lp_error_set(err, LP_ECORRUPT, "sparse metadata: values of kind %u",
                             (unsigned)fixed[0]);
@@ -162,6 +170,9 @@ static int32_t code_values(const struct lp_sparse *sparse, const struct lp_codec
         return all_are_one(sparse, values, m) ? 0 : -1;
     case LP_SPARSE_VALUES_LANE:
         size = ops->lane_encode(&sparse->lane, values, m, dst, limit);
+        break;
+    case LP_SPARSE_VALUES_DICT:
+        size = ops->dict_encode(&sparse->dict, values, m, dst, limit);
         break;
     case LP_SPARSE_VALUES_RAW:
         break;
@@ -261,6 +272,9 @@ spread_coded(const struct lp_sparse *sparse, const struct lp_codec_ops *ops,
         break;
     case LP_SPARSE_VALUES_LANE:
         rc = ops->lane_decode(&sparse->lane, src, src_bytes, align_bytes, values, places->m, ahead);
+        break;
+    case LP_SPARSE_VALUES_DICT:
+        rc = ops->dict_decode(&sparse->dict, src, src_bytes, align_bytes, values, places->m);
         break;
     case LP_SPARSE_VALUES_RAW:
         rc = LP_ECORRUPT;

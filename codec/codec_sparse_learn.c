@@ -66,7 +66,7 @@ static __uint128_t price(const struct study *study, const struct lp_sparse *spar
            (__uint128_t)lp_codec_sparse_meta_bytes(sparse) * sample->n_records;
 }
 
-/* The way that values can be kept in codec lane; LP_ENOTSUP where there is none. */
+/* Values in codec lane, or in codec dict; LP_ENOTSUP where there is no such way. */
 static int learn_lane(const struct study *study, struct lp_sparse *ret_sparse, struct lp_error *err)
 {
     struct lp_sparse sparse = {.values = LP_SPARSE_VALUES_LANE, .elem_bytes = study->elem_bytes};
@@ -75,10 +75,18 @@ static int learn_lane(const struct study *study, struct lp_sparse *ret_sparse, s
 
     LP_TRY(rc, lp_codec_lane_learn(&sparse.lane, study->sample->dtype, study->values, 1,
                                    (uint32_t)study->n_values, &payload_bytes, err));
-    if (sparse.lane.window != LP_LANE_WINDOW_TABLE) {
-        lp_codec_lane_fini(&sparse.lane);
-        return LP_ENOTSUP;
-    }
+    *ret_sparse = sparse;
+    return 0;
+}
+
+static int learn_dict(const struct study *study, struct lp_sparse *ret_sparse, struct lp_error *err)
+{
+    struct lp_sparse sparse = {.values = LP_SPARSE_VALUES_DICT, .elem_bytes = study->elem_bytes};
+    uint64_t payload_bytes;
+    int rc;
+
+    LP_TRY(rc, lp_codec_dict_learn(&sparse.dict, study->elem_bytes, study->values, study->n_values,
+                                   &payload_bytes, err));
     *ret_sparse = sparse;
     return 0;
 }
@@ -87,7 +95,7 @@ typedef int learn_way(const struct study *study, struct lp_sparse *ret_sparse,
                       struct lp_error *err);
 
 /* In the order of cheaper decoders; values as they are come before all of them. */
-static learn_way *const ways[] = {learn_lane};
+static learn_way *const ways[] = {learn_lane, learn_dict};
 
 /* The cheapest way into *best, which is values as they are. */
 static int choose(const struct study *study, struct lp_sparse *best, struct lp_error *err)

@@ -83,7 +83,8 @@ enum lp_codec_id {
     LP_CODEC_LANE = 3,
     LP_CODEC_ZIP7 = 4,
     LP_CODEC_DICT = 5,
-    LP_CODEC_END = 6
+    LP_CODEC_SPARSE = 6,
+    LP_CODEC_END = 7
 };
 enum lp_layout { LP_LAYOUT_PACKED = 1, LP_LAYOUT_SLOTTED = 2, LP_LAYOUT_END = 3 };
 #endif

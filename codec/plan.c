@@ -311,6 +311,39 @@ static int price_dict(struct planner *planner, struct candidate *candidate, stru
     return 0;
 }
 
+static int price_sparse(struct planner *planner, struct candidate *candidate, struct lp_error *err)
+{
+    struct lp_price *const price = add_price(planner, LP_CODEC_SPARSE, 0);
+    struct lp_table *const table = &candidate->table;
+    struct lp_sparse_sample sample = {.dtype = planner->base.geometry.dtype,
+                                      .record_elements = planner->base.record_elements,
+                                      .elements = planner->sample,
+                                      .n_records = planner->sample_records,
+                                      .table_records = planner->base.n_records};
+    struct lp_error why = LP_ERROR_INIT;
+    struct lp_sparse sparse;
+    int rc;
+
+    candidate->price = price;
+    LP_TRY(rc, make_table(table, planner, LP_CODEC_SPARSE, 0, err));
+    sample.align_bytes = table->align_bytes;
+    rc = lp_codec_sparse_learn(&sparse, &sample, &why);
+    if (rc == LP_ENOTSUP) {
+        (void)snprintf(price->note, sizeof(price->note), "%.63s", why.text);
+        return 0;
+    }
+    if (rc < 0)
+        return lp_error_set(err, rc, "%s", why.text);
+    rc = make_table(table, planner, LP_CODEC_SPARSE, lp_codec_sparse_meta_bytes(&sparse), err);
+    if (rc < 0) {
+        lp_codec_sparse_fini(&sparse);
+        return rc;
+    }
+    table->sparse = sparse;
+    price_sample(planner, candidate);
+    return 0;
+}
+
 static int price_ibp(struct planner *planner, struct candidate *candidate, uint32_t word_bytes,
                      struct lp_error *err)
 {
@@ -401,7 +434,7 @@ static double cost_share(const struct planner *planner, const struct lp_price *p
            (double)planner->base.geometry.logical_bytes;
 }
 
-/* Candidates stand in the order raw, zip7, lane, dict, ibp s=4, ibp s=8: the first of equal costs
+/* Candidates stand in the order raw, zip7, lane, dict, sparse, ibp s=4, ibp s=8: the first of equal costs
  * has the cheapest decoder. A codec that was asked for wins whatever it costs. */
 static uint32_t choose(const struct planner *planner, const struct candidate *candidates,
                        uint32_t n)
@@ -456,7 +489,7 @@ static void explain(const struct planner *planner, struct lp_table *table,
                        what, 100 * cost_share(planner, price));
 }
 
-LP_STATIC_ASSERT(LP_CODEC_END == 6, "a new codec wants a price, here and in LP_PRICES_MAX");
+LP_STATIC_ASSERT(LP_CODEC_END == 7, "a new codec wants a price, here and in LP_PRICES_MAX");
 
 /* Price what the choice needs, or everything when the caller wants to see it. */
 static int price_all(struct planner *planner, struct candidate candidates[LP_PRICES_MAX],
@@ -482,6 +515,10 @@ static int price_all(struct planner *planner, struct candidate candidates[LP_PRI
     if (any || codec == LP_CODEC_DICT) {
         *ret_n = n + 1;
         LP_TRY(rc, price_dict(planner, &candidates[n++], err));
+    }
+    if (any || codec == LP_CODEC_SPARSE) {
+        *ret_n = n + 1;
+        LP_TRY(rc, price_sparse(planner, &candidates[n++], err));
     }
     for (uint32_t s = 4; s <= 8; s += 4) {
         if ((!any && codec != LP_CODEC_IBP) || (word != 0 && word != s))

@@ -70,6 +70,8 @@ static inline uint32_t lp_codec_record_encode(const struct lp_table *table,
                                 dst, limit);
     case LP_CODEC_DICT:
         return ops->dict_encode(&table->dict, src, n, dst, limit);
+    case LP_CODEC_SPARSE:
+        return lp_codec_sparse_encode(&table->sparse, ops, src, n, dst, limit);
     case LP_CODEC_IBP:
         if (bytes % table->ibp.word_bytes == 0)
             return ops->ibp_encode(&table->ibp, src, bytes / table->ibp.word_bytes, dst, limit);
@@ -116,6 +118,9 @@ static inline int lp_codec_record_decode(const struct lp_table *table,
         return rc;
     case LP_CODEC_DICT:
         return ops->dict_decode(&table->dict, src, stored_bytes, table->align_bytes, dst, n);
+    case LP_CODEC_SPARSE:
+        return lp_codec_sparse_decode(&table->sparse, ops, src, stored_bytes, table->align_bytes,
+                                      dst, n, ahead);
     case LP_CODEC_IBP:
         if (bytes % table->ibp.word_bytes == 0)
             return ops->ibp_decode(&table->ibp, src, stored_bytes, table->align_bytes, dst,

@@ -6,6 +6,7 @@
 #define LP_CODEC_SPARSE_H
 
 #include "base/error.h"
+#include "codec/dict.h"
 #include "codec/format.h"
 #include "codec/lane.h"
 
@@ -16,15 +17,17 @@ struct lp_codec_ops;
 enum lp_sparse_values {
     LP_SPARSE_VALUES_ONE = 0, /* all the same one */
     LP_SPARSE_VALUES_RAW = LP_CODEC_RAW,
-    LP_SPARSE_VALUES_LANE = LP_CODEC_LANE
+    LP_SPARSE_VALUES_LANE = LP_CODEC_LANE,
+    LP_SPARSE_VALUES_DICT = LP_CODEC_DICT
 };
 
-/* Parsed metadata. Plain data, copied freely; ends with lp_codec_sparse_fini(). */
+/* Parsed metadata. Copies share what is owned; one of them ends with lp_codec_sparse_fini(). */
 struct lp_sparse {
     uint32_t values; /* enum lp_sparse_values */
     uint32_t elem_bytes;
     uint8_t one[8];      /* LP_SPARSE_VALUES_ONE: elem_bytes of it, then zeros */
     struct lp_lane lane; /* LP_SPARSE_VALUES_LANE; with LP_LANE_WINDOW_TABLE, so it owns nothing */
+    struct lp_dict dict; /* LP_SPARSE_VALUES_DICT */
 };
 
 /* NULL and zeroed ones are fine. */

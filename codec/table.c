@@ -400,6 +400,10 @@ static int parse_meta(struct lp_table *table, const uint8_t *meta, struct lp_err
         rc = lp_codec_dict_meta_parse(&table->dict, table->geometry.elem_bytes, meta,
                                       table->meta_bytes, err);
         break;
+    case LP_CODEC_SPARSE:
+        rc = lp_codec_sparse_meta_parse(&table->sparse, table->geometry.dtype,
+                                        table->record_elements, meta, table->meta_bytes, err);
+        break;
     case LP_CODEC_ZIP7:
         rc = lp_codec_zip7_meta_parse(&table->lane, table->geometry.dtype, meta, table->meta_bytes,
                                       err);
@@ -446,6 +450,7 @@ void lp_codec_table_fini(struct lp_table *table)
     lp_codec_ibp_fini(&table->ibp);
     lp_codec_lane_fini(&table->lane);
     lp_codec_dict_fini(&table->dict);
+    lp_codec_sparse_fini(&table->sparse);
     memset(table, 0, sizeof(*table));
 }
 
@@ -491,6 +496,9 @@ static void emit_meta(const struct lp_table *table, uint8_t *meta)
         break;
     case LP_CODEC_DICT:
         lp_codec_dict_meta_emit(&table->dict, meta);
+        break;
+    case LP_CODEC_SPARSE:
+        lp_codec_sparse_meta_emit(&table->sparse, meta);
         break;
     case LP_CODEC_ZIP7:
         lp_codec_zip7_meta_emit(&table->lane, meta);

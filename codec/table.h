@@ -12,6 +12,7 @@
 #include "codec/hash.h"
 #include "codec/lane.h"
 #include "codec/shape.h"
+#include "codec/sparse.h"
 
 /* Bytes that must be readable behind the source of any decode, and writable behind the destination
  * of any encode: the fast tiers load and store whole vectors. What lies there is never used.
@@ -51,6 +52,7 @@ struct lp_table {
     struct lp_ibp ibp;                                           /* codec ibp */
     struct lp_lane lane;                                         /* codecs lane and zip7 */
     struct lp_dict dict;                                         /* codec dict */
+    struct lp_sparse sparse;                                     /* codec sparse */
     char reason[96]; /* why this codec, as a sentence; empty when parsed */
 };
 

@@ -79,6 +79,7 @@ static int plan_codec(struct lp_gather_table *t, const struct lp_gpu_table_param
         return 0;
     case LP_CODEC_ZIP7:
     case LP_CODEC_DICT:
+    case LP_CODEC_SPARSE:
         return lp_error_set(err, LP_EINVAL, "no kernel reads codec %u", (unsigned)p->codec);
     case LP_CODEC_RAW:
     case LP_CODEC_AUTO:
@@ -218,6 +219,7 @@ const char *lp_gpu_plan_kernel(const struct lp_gather_table *table)
         return lane_kernel(table);
     case LP_CODEC_ZIP7:
     case LP_CODEC_DICT:
+    case LP_CODEC_SPARSE:
     case LP_CODEC_AUTO:
     case LP_CODEC_END:
         break;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const uint32_t codecs[] = {LP_CODEC_AUTO, LP_CODEC_RAW, LP_CODEC_IBP, LP_CODEC_LANE,
-                                  LP_CODEC_ZIP7, LP_CODEC_DICT};
+                                  LP_CODEC_ZIP7, LP_CODEC_DICT, LP_CODEC_SPARSE};
 #define CODECS (sizeof(codecs) / sizeof(codecs[0]))
 
 static int put_as(lp_client *client, const char *name, const struct client_tensor *tensor,

@@ -88,7 +88,7 @@ static void round_trip(uint32_t dtype, uint32_t ndim, const uint64_t *dims, enum
 }
 
 static const uint32_t codecs[] = {LP_CODEC_RAW, LP_CODEC_IBP, LP_CODEC_LANE, LP_CODEC_ZIP7,
-                                  LP_CODEC_DICT, LP_CODEC_AUTO};
+                                  LP_CODEC_DICT, LP_CODEC_SPARSE, LP_CODEC_AUTO};
 
 /* Every dtype, codec, length and offset, rows as records. */
 Test(codec_view, rows_of_every_length_come_back, .timeout = 120)

@@ -197,10 +197,12 @@ static void check_damage(const struct lp_sparse *sparse, uint32_t n, uint64_t *s
 }
 
 /* Ways to keep the values that the format has; false where this dtype or these values have none. */
-#define WAYS 3u
+#define WAYS 4u
 static bool make_way(struct lp_sparse *sparse, uint32_t way, uint32_t dtype, const uint8_t *values,
                      uint32_t m)
 {
+    uint64_t payload_bytes;
+
     memset(sparse, 0, sizeof(*sparse));
     sparse->elem_bytes = lp_codec_dtype_info(dtype)->bytes;
     switch (way) {
@@ -212,11 +214,15 @@ static bool make_way(struct lp_sparse *sparse, uint32_t way, uint32_t dtype, con
     case 1:
         sparse->values = LP_SPARSE_VALUES_RAW;
         return true;
-    default:
+    case 2:
         sparse->values = LP_SPARSE_VALUES_LANE;
         return lp_codec_dtype_info(dtype)->exponent_bits > 0 &&
                lanes_make(&sparse->lane, dtype, m % LANES_SHAPES, LP_LANE_WINDOW_TABLE, false,
                           values, m);
+    default:
+        sparse->values = LP_SPARSE_VALUES_DICT;
+        return m > 0 && lp_codec_dict_learn(&sparse->dict, sparse->elem_bytes, values, m,
+                                            &payload_bytes, NULL) == 0;
     }
 }
 

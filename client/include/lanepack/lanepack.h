@@ -132,7 +132,8 @@ enum lp_dtype {
 
 /* raw: as it is. ibp: invariant bit packing. lane: exponents by rank in a cascade. zip7: the
  * seven exponents in a row that are most frequent in 3 bits, for bf16. dict: few distinct values by
- * rank. auto: the cheapest on a sample. */
+ * rank. sparse: where the elements that are not zero stand, and what they are. auto: the cheapest
+ * on a sample. */
 enum lp_codec_id {
     LP_CODEC_AUTO = 0,
     LP_CODEC_RAW = 1,
@@ -140,7 +141,8 @@ enum lp_codec_id {
     LP_CODEC_LANE = 3,
     LP_CODEC_ZIP7 = 4,
     LP_CODEC_DICT = 5,
-    LP_CODEC_END = 6
+    LP_CODEC_SPARSE = 6,
+    LP_CODEC_END = 7
 };
 
 /* packed: records back to back, saves memory and link bytes. slotted: fixed places, saves link
