@@ -4,7 +4,8 @@
  * Open checks the whole header and hands out a list of tensors, or fails and leaves nothing. Read
  * then fetches elements in row-major order from anywhere in a tensor, with pread: the file is never
  * mapped, so that one that shrinks or changes under us is an error and no signal. Extra memory is
- * bounded by LP_LOAD_TILE_BYTES + LP_LOAD_WINDOW_BYTES plus the header, whatever a tensor's size.
+ * bounded by LP_LOAD_TILE_BYTES + LP_LOAD_WINDOW_BYTES plus the header, whatever a tensor's size;
+ * of a zip directory libzip holds some ten times its bytes.
  *
  * .npz, as numpy.savez() and numpy.savez_compressed() write it: member "x.npy" is tensor x, in the
  * order of the archive's directory. A member that is no .npy refuses the file by name, and so do
@@ -36,11 +37,10 @@
 #define LP_LOAD_NPY_HEADER_MAX 65535u             /* bytes; what format version 1 can say */
 #define LP_LOAD_SAFETENSORS_HEADER_MAX 100000000u /* bytes; the limit of the format itself */
 #define LP_LOAD_SAFETENSORS_VALUES_MAX (UINT32_C(1) << 20) /* JSON values in a header */
-#define LP_LOAD_NPZ_DIRECTORY_MAX (UINT32_C(16) << 20) /* bytes; libzip takes some ten times them  \
-                                                        */
-#define LP_LOAD_NPZ_UNPACKED_MAX (UINT64_C(16) << 30)  /* bytes of a compressed member, unpacked */
-#define LP_LOAD_TILE_BYTES (UINT32_C(16) << 20)        /* re-ordered part of a Fortran tensor */
-#define LP_LOAD_WINDOW_BYTES (UINT32_C(2) << 20)       /* file bytes on their way to tile or cast */
+#define LP_LOAD_NPZ_DIRECTORY_MAX (UINT32_C(16) << 20)     /* bytes of a zip directory */
+#define LP_LOAD_NPZ_UNPACKED_MAX (UINT64_C(16) << 30) /* bytes of a compressed member, unpacked */
+#define LP_LOAD_TILE_BYTES (UINT32_C(16) << 20)       /* re-ordered part of a Fortran tensor */
+#define LP_LOAD_WINDOW_BYTES (UINT32_C(2) << 20)      /* file bytes on their way to tile or cast */
 
 enum lp_load_kind { LP_LOAD_NPY = 1, LP_LOAD_SAFETENSORS = 2, LP_LOAD_RAW = 3, LP_LOAD_NPZ = 4 };
 

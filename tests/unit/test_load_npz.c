@@ -242,6 +242,33 @@ Test(load_npz, opens_many_members)
     ASSERT_NO_LEAK();
 }
 
+/* Names of 60 KB each: the directory is refused for what it would take, not for what it says. */
+Test(load_npz, refuses_a_huge_directory)
+{
+    enum { N = 300, NAME_BYTES = 60000 };
+    struct lp_load_file *file = NULL;
+    struct lp_error err = LP_ERROR_INIT;
+    char path[PATH_BYTES], *name = malloc(NAME_BYTES + 8);
+    zip_t *zip;
+    struct tmpdir dir;
+
+    tmpdir_init(&dir);
+    (void)tmpdir_join(&dir, "t.npz", path, PATH_BYTES);
+    zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+    cr_assert_not_null(zip);
+    memset(name, 'a', NAME_BYTES);
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(name + NAME_BYTES - 8, 16, "%07d.npy", i);
+        cr_assert_geq(zip_file_add(zip, name, zip_source_buffer(zip, "x", 1, 0), 0), 0);
+    }
+    cr_assert_eq(zip_close(zip), 0);
+    cr_assert_eq(lp_load_open(&file, path, NULL, &err), LP_ELIMIT, "%s", err.text);
+    cr_assert_not_null(strstr(err.text, "directory"), "%s", err.text);
+    free(name);
+    tmpdir_fini(&dir);
+    ASSERT_NO_LEAK();
+}
+
 /* A folder for the unpacked bytes that is not there is said, and stored members do not need one. */
 Test(load_npz, needs_room_to_unpack)
 {
