@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packing and unpacking ibp records in units of 64 bits: a word, or for s = 4 two, the first in the
+ * upper half, as they follow each other in the bit string. Included only by files that are compiled
+ * for BMI2; a tier passes what it does with vectors.
+ *
+ * Masks and values are selected by participation bits for eight units at once; an unpacked word is
+ * one whose mask is empty. What is left to do one by one is to find a unit's bits and to spread or
+ * close them, and the only chain between units is their position. */
+#ifndef LP_CODEC_IBP_UNITS_H
+#define LP_CODEC_IBP_UNITS_H
+
+#include "codec/ibp_record.h"
+
+#include <immintrin.h>
+
+#define LP_IBP_UNITS 8u
+/* Positions are checked after so many: their windows end within the slack. */
+#define LP_IBP_UNITS_UNCHECKED 4u
+
+/* Long records are mostly read in order, so what lies this far ahead is wanted even past the end.
+ */
+#define LP_IBP_AHEAD_BYTES 512u
+#define LP_IBP_AHEAD_RECORD_BYTES_MIN 2048u
+
+/* The bits that masks leave, and values, of some units. */
+struct lp_ibp_units {
+    uint64_t keep[LP_IBP_UNITS], value[LP_IBP_UNITS];
+};
+
+/* A tier's part. select: the units from word j on, given their participation bits. match: these
+ * bits, of the words from word j on at src, a unit's number of them; adds the bits that they will
+ * take to *n_bits. */
+struct lp_ibp_unit_ops {
+    void (*select)(const struct lp_ibp *ibp, uint32_t j, uint32_t participation, uint32_t s,
+                   struct lp_ibp_units *ret_units);
+    uint32_t (*match)(const struct lp_ibp *ibp, const uint8_t *src, uint32_t j, uint32_t s,
+                      uint64_t *n_bits);
+};
+
+LP_IBP_INLINE uint32_t lp_ibp_participation(const uint8_t *src, uint32_t j, uint32_t s)
+{
+    return s == 4 ? lp_load_u16(src + j / 8) : src[j / 8];
+}
+
+LP_IBP_INLINE uint64_t lp_ibp_load_unit(const uint8_t *p, const uint32_t s)
+{
+    const uint64_t x = lp_load_u64(p);
+
+    return s == 4 ? x << 32 | x >> 32 : x;
+}
+
+LP_IBP_INLINE void lp_ibp_store_unit(uint8_t *p, uint64_t unit, const uint32_t s)
+{
+    lp_store_u64(p, s == 4 ? unit << 32 | unit >> 32 : unit);
+}
+
+/* --- unpacking ------------------------------------------------------------------------------- */
+
+/* The 64 bits of the string from pos on. Reads up to 16 bytes from there. */
+LP_IBP_INLINE uint64_t lp_ibp_window(const uint8_t *string, uint64_t pos, const uint32_t s)
+{
+    const uint8_t *const p = string + pos / (8 * s) * s;
+    uint64_t word;
+
+    /* Shifts take the last 6 bits of their count: ~pos shifts by 63 less what pos shifts by. */
+    if (s == 8)
+        return lp_load_u64(p) << (pos & 63) | lp_load_u64(p + 8) >> (~pos & 63) >> 1;
+    word = lp_load_u64(p);
+    return (word << 32 | word >> 32) << (pos & 31) |
+           (uint64_t)lp_load_u32(p + 8) << (pos & 31) >> 32;
+}
+
+/* One unit to dst, keep being the bits that its mask leaves; returns the position behind it. */
+LP_IBP_INLINE uint64_t lp_ibp_unit_decode(const uint8_t *string, uint64_t pos, uint64_t keep,
+                                          uint64_t value, uint8_t *dst, const uint32_t s)
+{
+    const uint64_t n = (uint64_t)_mm_popcnt_u64(keep);
+    /* Where nothing is kept the shift does nothing, and nothing is spread. */
+    const uint64_t unit = _pdep_u64(lp_ibp_window(string, pos, s) >> (-n & 63), keep) | value;
+
+    lp_ibp_store_unit(dst, unit, s);
+    return pos + n;
+}
+
+/* All units to dst. Returns the position behind them, or more than end when they do not fit. */
+LP_IBP_INLINE uint64_t lp_ibp_units_decode(const struct lp_ibp_units *units, const uint8_t *string,
+                                           uint64_t pos, uint64_t end, uint8_t *dst,
+                                           const uint32_t s)
+{
+    const uint64_t *const keep = units->keep, *const value = units->value;
+
+    pos = lp_ibp_unit_decode(string, pos, keep[0], value[0], dst, s);
+    pos = lp_ibp_unit_decode(string, pos, keep[1], value[1], dst + 8, s);
+    pos = lp_ibp_unit_decode(string, pos, keep[2], value[2], dst + 16, s);
+    pos = lp_ibp_unit_decode(string, pos, keep[3], value[3], dst + 24, s);
+    if (pos > end)
+        return pos;
+    pos = lp_ibp_unit_decode(string, pos, keep[4], value[4], dst + 32, s);
+    pos = lp_ibp_unit_decode(string, pos, keep[5], value[5], dst + 40, s);
+    pos = lp_ibp_unit_decode(string, pos, keep[6], value[6], dst + 48, s);
+    return lp_ibp_unit_decode(string, pos, keep[7], value[7], dst + 56, s);
+}
+
+LP_IBP_INLINE int lp_ibp_units_decode_words(const struct lp_ibp *ibp, const uint8_t *src,
+                                            uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
+                                            uint32_t n_words, const uint32_t s,
+                                            const struct lp_ibp_unit_ops *ops)
+{
+    const uint32_t step = LP_IBP_UNITS * 8 / s, head = lp_ibp_head_bytes(n_words, s);
+    const uint8_t *const string = src + head;
+    const bool ahead = src_bytes >= LP_IBP_AHEAD_RECORD_BYTES_MIN;
+    struct lp_ibp_units units[2];
+    uint64_t pos = 0, end;
+    uint32_t j = 0;
+
+    if (head > src_bytes)
+        return LP_ECORRUPT;
+    end = (uint64_t)(src_bytes - head) * 8;
+    if (step <= n_words)
+        ops->select(ibp, 0, lp_ibp_participation(src, 0, s), s, &units[0]);
+    for (; j + step <= n_words; j += step) {
+        const uint32_t next = j + step;
+
+        /* A step ahead: what vectors store is loaded word by word only when it has settled. */
+        if (next + step <= n_words)
+            ops->select(ibp, next, lp_ibp_participation(src, next, s), s, &units[next / step % 2]);
+        if (ahead) {
+            __builtin_prefetch(dst + (size_t)j * s + LP_IBP_AHEAD_BYTES, 1);
+            __builtin_prefetch(string + pos / 8 + LP_IBP_AHEAD_BYTES);
+        }
+        pos = lp_ibp_units_decode(&units[j / step % 2], string, pos, end, dst + (size_t)j * s, s);
+        if (pos > end)
+            return LP_ECORRUPT;
+    }
+    for (; j < n_words; j++) {
+        const bool packed = (src[j / 8] >> (j % 8) & 1) != 0;
+        const uint32_t n = packed ? ibp->packed_bits[j] : 8 * s;
+        uint64_t bits;
+
+        if (pos + n > end)
+            return LP_ECORRUPT;
+        bits = lp_ibp_take(string, pos, n, s);
+        if (packed)
+            bits = _pdep_u64(bits, ~ibp->mask[j]) | ibp->value[j];
+        lp_ibp_store(dst + (size_t)j * s, bits, s);
+        pos += n;
+    }
+    return lp_ibp_tail_ok(src, src_bytes, align_bytes, n_words, pos, s) ? 0 : LP_ECORRUPT;
+}
+
+/* As codec/ops.h describes ibp_decode. */
+LP_IBP_INLINE int lp_ibp_units_decode_record(const struct lp_ibp *ibp, const uint8_t *src,
+                                             uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
+                                             uint32_t n_words, const struct lp_ibp_unit_ops *ops)
+{
+    if (n_words > ibp->n_words)
+        return LP_ECORRUPT;
+    if (ibp->word_bytes == 4)
+        return lp_ibp_units_decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, 4, ops);
+    return lp_ibp_units_decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, 8, ops);
+}
+
+/* --- packing --------------------------------------------------------------------------------- */
+
+/* Participation bits to dst; returns the bits of the string. */
+LP_IBP_INLINE uint64_t lp_ibp_units_match(const struct lp_ibp *ibp, const uint8_t *src,
+                                          uint32_t n_words, const uint32_t s, uint8_t *dst,
+                                          const struct lp_ibp_unit_ops *ops)
+{
+    const uint32_t step = LP_IBP_UNITS * 8 / s;
+    uint64_t n_bits = 0;
+    uint32_t j = 0;
+
+    for (; j + step <= n_words; j += step) {
+        const uint32_t participation = ops->match(ibp, src + (size_t)j * s, j, s, &n_bits);
+
+        dst[j / 8] = (uint8_t)participation;
+        if (s == 4)
+            dst[j / 8 + 1] = (uint8_t)(participation >> 8);
+    }
+    for (; j < n_words; j++) {
+        const uint64_t packed =
+            (lp_ibp_load(src + (size_t)j * s, s) & ibp->mask[j]) == ibp->value[j];
+
+        n_bits += lp_ibp_word_bits(ibp, j, s, packed);
+        dst[j / 8] |= (uint8_t)(packed << (j % 8));
+    }
+    return n_bits;
+}
+
+/* A bit string in the making: where the next 64 bits go, and those of them that are known. */
+struct lp_ibp_string {
+    uint8_t *at;
+    uint64_t bits;
+    uint32_t used; /* below 64 */
+};
+
+/* Behind the string the n low bits of bits. All 64 are stored each time, so that nothing branches
+ * on whether they are full; the last ones are left to the caller. */
+LP_IBP_INLINE void lp_ibp_append(struct lp_ibp_string *string, uint64_t bits, uint32_t n,
+                                 const uint32_t s)
+{
+    const uint64_t top = bits << (-n & 63), now = string->bits | top >> string->used;
+    const uint32_t used = string->used + n;
+
+    lp_ibp_store_unit(string->at, now, s);
+    /* In two steps, because a shift by 64 does nothing. */
+    string->bits = used < 64 ? now : top << (63 - string->used) << 1;
+    string->at += used / 64 * 8;
+    string->used = used % 64;
+}
+
+LP_IBP_INLINE void lp_ibp_units_string(const struct lp_ibp *ibp, const uint8_t *src,
+                                       uint32_t n_words, const uint32_t s,
+                                       const uint8_t *participation, uint8_t *dst,
+                                       const struct lp_ibp_unit_ops *ops)
+{
+    const uint32_t step = LP_IBP_UNITS * 8 / s;
+    struct lp_ibp_string string = {dst, 0, 0};
+    struct lp_ibp_units units[2];
+    uint32_t j = 0;
+
+    if (step <= n_words)
+        ops->select(ibp, 0, lp_ibp_participation(participation, 0, s), s, &units[0]);
+    for (; j + step <= n_words; j += step) {
+        const uint64_t *const keep = units[j / step % 2].keep;
+        const uint32_t next = j + step;
+
+        if (next + step <= n_words)
+            ops->select(ibp, next, lp_ibp_participation(participation, next, s), s,
+                        &units[next / step % 2]);
+        for (uint32_t u = 0; u < LP_IBP_UNITS; u++) {
+            const uint64_t unit = lp_ibp_load_unit(src + (size_t)j * s + 8 * u, s);
+
+            lp_ibp_append(&string, _pext_u64(unit, keep[u]), (uint32_t)_mm_popcnt_u64(keep[u]), s);
+        }
+    }
+    for (; j < n_words; j++) {
+        const uint64_t x = lp_ibp_load(src + (size_t)j * s, s);
+        const uint64_t packed = participation[j / 8] >> (j % 8) & 1;
+        const uint64_t keep = (~ibp->mask[j] | (packed - 1)) & ~0ull >> (64 - 8 * s);
+
+        lp_ibp_append(&string, _pext_u64(x, keep), (uint32_t)_mm_popcnt_u64(keep), s);
+    }
+    lp_ibp_store_unit(string.at, string.bits, s);
+}
+
+LP_IBP_INLINE uint32_t lp_ibp_units_encode_words(const struct lp_ibp *ibp, const uint8_t *src,
+                                                 uint32_t n_words, uint8_t *dst,
+                                                 uint32_t limit_bytes, const uint32_t s,
+                                                 const struct lp_ibp_unit_ops *ops)
+{
+    const uint32_t head = lp_ibp_head_bytes(n_words, s);
+    uint32_t size;
+
+    /* The participation bits alone may pass the raw size, for which dst has room. */
+    if (head >= limit_bytes)
+        return 0;
+    memset(dst, 0, head);
+    size = lp_ibp_record_bytes(n_words, s, lp_ibp_units_match(ibp, src, n_words, s, dst, ops));
+    if (size >= limit_bytes)
+        return 0;
+    lp_ibp_units_string(ibp, src, n_words, s, dst, dst + head, ops);
+    return size;
+}
+
+/* As codec/ops.h describes ibp_encode. */
+LP_IBP_INLINE uint32_t lp_ibp_units_encode_record(const struct lp_ibp *ibp, const uint8_t *src,
+                                                  uint32_t n_words, uint8_t *dst,
+                                                  uint32_t limit_bytes,
+                                                  const struct lp_ibp_unit_ops *ops)
+{
+    if (ibp->word_bytes == 4)
+        return lp_ibp_units_encode_words(ibp, src, n_words, dst, limit_bytes, 4, ops);
+    return lp_ibp_units_encode_words(ibp, src, n_words, dst, limit_bytes, 8, ops);
+}
+
+#endif
