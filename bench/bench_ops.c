@@ -127,12 +127,15 @@ static int time_lane(struct job *job, const struct lp_codec_ops *ops, uint32_t w
 {
     struct lp_lane learned;
     char what[48];
-    uint64_t payload;
     int rc;
 
     job->ops = ops;
-    LP_TRY(rc, lp_codec_lane_learn(&learned, job->dtype, job->elements, job->n_records, job->n,
-                                   &payload, NULL));
+    LP_TRY(rc, lp_codec_lane_learn(&learned,
+                                   &(struct lp_lane_sample){.dtype = job->dtype,
+                                                            .elements = job->elements,
+                                                            .n_records = job->n_records,
+                                                            .record_elements = job->n},
+                                   NULL, NULL));
     LP_TRY(rc, lp_codec_lane_init(&job->lane,
                                   &(struct lp_lane_params){.dtype = job->dtype,
                                                            .n_levels = learned.n_levels,

@@ -1,121 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Choosing the parameters of codec lane: each entry of a small menu of levels is tried with a
- * window per table and a window per record, its ranks taken from counts of the sample, its price
- * computed exactly from each record's histogram.
+ * window per table, a window per record, and the best columns, its ranks taken from counts of the
+ * sample, its price computed exactly from each record's histogram.
  *
  * With a window per record, ranks count from the record's base. They are found by turns: from
  * bases (at first each record's most frequent exponent) to ranks, and from ranks to the bases with
  * which records are smallest. Two turns reach a standstill on all data seen. */
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "codec/lane.h"
-#include "codec/ops.h"
-#include "codec/shape.h"
+#include "codec/lane_shift.h"
+#include "codec/lane_study.h"
+#include "codec/sample.h"
 
 #include <string.h>
 
-/* Levels that won on some of the data seen; measured over one to five levels of up to 4 bits. */
-#define MENU_LENGTH 5
-static const struct {
-    uint32_t n_levels;
-    uint8_t widths[LP_FORMAT_LANE_LEVELS_MAX];
-} menu[MENU_LENGTH] = {
-    {3, {2, 2, 3}},    /* bell curves, the cheapest to decode */
-    {4, {2, 2, 2, 3}}, /* bell curves, 0.2 points better */
-    {3, {1, 2, 3}},    /* one exponent in half of the elements */
-    {4, {1, 1, 2, 3}}, /* and the next in half of the rest */
-    {2, {3, 3}},       /* flat distributions, as in f16 */
-};
-
 #define TURNS 2u
-/* Bytes of the sample that the choice looks at; the final price counts all of it. */
+/* Bytes and records of the sample that the choice looks at; the final price counts all of it. */
 #define STUDY_BYTES (UINT64_C(2) << 20)
+#define STUDY_RECORDS UINT64_C(2048)
+/* Fields of a byte that are tried. Three bits, which the format also has, have fewer values than
+ * any entry of the menu has symbols; entries for them won 0.2 points on int8 of GloVe, none else.
+ */
+#define BYTE_FIELD_MIN 4u
+/* Bits that a byte of a record with odd trailing bits loses, before the field is known. */
+#define TRAILING_LOSS_OF_BYTES 1.0
 /* Records are priced with the smallest alignment that the format has. */
 #define PRICE_ALIGN 4u
 
-struct trial {
-    struct lp_lane lane;
-    bool possible;          /* the dtype has exponents enough for its symbols */
-    uint64_t payload_bytes; /* of the records studied */
-};
+/* --- records -----------------------------------------------------------------------------------
+ */
 
-struct study {
-    const struct lp_codec_ops *ops;
-    const struct lp_dtype_info *info;
-    const uint8_t *sample; /* borrowed */
-    uint64_t n_records;
-    uint32_t record_elements;
-    uint64_t step; /* every step-th record is studied */
-    uint32_t dtype, exponent_mask;
-    struct trial table[MENU_LENGTH], record[MENU_LENGTH];
-    uint32_t hist[LP_LANE_EXPONENTS_MAX];                 /* of the record at hand */
-    uint32_t all[LP_LANE_EXPONENTS_MAX];                  /* of all records studied */
-    uint32_t shifted[MENU_LENGTH][LP_LANE_EXPONENTS_MAX]; /* the same, minus each one's base */
-};
-
-static struct lp_lane_counts count_record(struct study *study, uint64_t record)
+uint64_t lp_codec_lane_study_first(const struct lp_lane_study *study, uint64_t r)
 {
-    const size_t record_bytes = (size_t)study->record_elements * study->info->bytes;
-    struct lp_lane_counts counts = {study->hist, 0, study->exponent_mask, study->record_elements};
+    const struct lp_sample *const layout = study->sample->layout;
 
+    return (layout != NULL ? lp_codec_sample_record(layout, r) : r) *
+           study->sample->record_elements;
+}
+
+/* Counts of whole bytes to counts of their top bits. */
+static void add_folded(const struct lp_lane_study *study, const uint32_t *bytes, uint32_t *hist)
+{
+    for (uint32_t byte = 0; byte < 256; byte++)
+        hist[byte >> (8 - study->field_bits)] += bytes[byte];
+}
+
+/* Exponents of elements; a byte's are its top bits. */
+static void count_exponents(const struct lp_lane_study *study, const void *elements, uint64_t n,
+                            uint32_t *hist)
+{
+    uint32_t bytes[256] = {0};
+
+    if (study->info->exponent_bits != 0) {
+        study->ops->exponent_histogram(study->sample->dtype, elements, n, hist);
+        return;
+    }
+    study->ops->exponent_histogram(study->sample->dtype, elements, n, bytes);
+    add_folded(study, bytes, hist);
+}
+
+static struct lp_lane_counts count_record(struct lp_lane_study *study, uint64_t r, bool by_column)
+{
+    const uint32_t n = study->sample->record_elements;
+    struct lp_lane_counts counts = {study->hist, 0, study->exponent_mask, n};
+    const void *elements = lp_lane_study_record(study, r);
+
+    if (by_column) {
+        memcpy(study->record, elements, (size_t)n * study->info->bytes);
+        lp_lane_shift(&study->shifter, study->ops, lp_codec_lane_study_first(study, r),
+                      study->record, n, true);
+        elements = study->record;
+    }
     memset(study->hist, 0, (study->exponent_mask + 1) * sizeof(study->hist[0]));
-    study->ops->exponent_histogram(study->dtype, study->sample + record * record_bytes,
-                                   study->record_elements, study->hist);
+    count_exponents(study, elements, n, study->hist);
     while (counts.low < counts.high && study->hist[counts.low] == 0)
         counts.low++;
     while (counts.high > counts.low && study->hist[counts.high] == 0)
         counts.high--;
     return counts;
-}
-
-/* Distance of two exponents on the ring of 2^E. */
-static uint32_t ring_distance(uint32_t a, uint32_t b, uint32_t mask)
-{
-    return LP_MIN((a - b) & mask, (b - a) & mask);
-}
-
-/* The n exponents with the largest counts; among equals those nearest to the first, because a
- * sample leaves gaps next to what it saw. */
-static void rank_exponents(const uint32_t *hist, uint32_t mask, uint16_t *ranks, uint32_t n)
-{
-    bool taken[LP_LANE_EXPONENTS_MAX] = {false};
-
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t best = 0;
-
-        while (taken[best])
-            best++;
-        for (uint32_t e = best + 1; e <= mask; e++) {
-            if (taken[e] || hist[e] < hist[best])
-                continue;
-            if (hist[e] > hist[best] ||
-                (i > 0 && ring_distance(e, ranks[0], mask) < ring_distance(best, ranks[0], mask)))
-                best = e;
-        }
-        taken[best] = true;
-        ranks[i] = (uint16_t)best;
-    }
-}
-
-static void set_trial(const struct study *study, struct trial *trial, uint32_t entry,
-                      uint32_t window, const uint32_t *hist)
-{
-    uint16_t ranks[LP_FORMAT_LANE_SYMBOLS_MAX];
-    uint32_t n_symbols = 0;
-
-    for (uint32_t k = 0; k < menu[entry].n_levels; k++)
-        n_symbols += (1u << menu[entry].widths[k]) - 1;
-    trial->possible = n_symbols <= study->exponent_mask + 1;
-    if (!trial->possible)
-        return;
-    rank_exponents(hist, study->exponent_mask, ranks, n_symbols);
-    trial->possible = lp_codec_lane_init(&trial->lane,
-                                         &(struct lp_lane_params){.dtype = study->dtype,
-                                                                  .n_levels = menu[entry].n_levels,
-                                                                  .widths = menu[entry].widths,
-                                                                  .window = window,
-                                                                  .ranks = ranks},
-                                         NULL) == 0;
 }
 
 static void add_shifted(uint32_t *hist, const struct lp_lane_counts *counts, uint32_t base,
@@ -125,117 +87,297 @@ static void add_shifted(uint32_t *hist, const struct lp_lane_counts *counts, uin
         hist[(e - base) & mask] += counts->hist[e];
 }
 
-/* First ranks: of all exponents, and of all minus each record's most frequent one. */
-static void study_counts(struct study *study)
+/* --- what is studied, in order -----------------------------------------------------------------
+ */
+
+static void set_field(struct lp_lane_study *study, uint32_t bits)
 {
-    for (uint64_t r = 0; r < study->n_records; r += study->step) {
-        const struct lp_lane_counts counts = count_record(study, r);
+    study->field_bits = bits;
+    study->exponent_mask = (1u << bits) - 1;
+}
+
+/* Exponents of all records studied that are not odd. */
+static void study_all(struct lp_lane_study *study)
+{
+    memset(study->all, 0, sizeof(study->all));
+    study->studied_elements = 0;
+    for (uint64_t r = 0; r < study->sample->n_records; r += study->step) {
+        study->studied_elements += study->sample->record_elements;
+        if (!lp_codec_lane_is_odd(study, r))
+            count_exponents(study, lp_lane_study_record(study, r), study->sample->record_elements,
+                            study->all);
+    }
+}
+
+/* Bits of a byte that are coded: those with which it is smallest, all records taken together. In:
+ * counts of whole bytes in study->all. */
+static void study_field(struct lp_lane_study *study)
+{
+    const uint32_t trailing_bits = study->trailing_bits;
+    uint32_t best_bits = BYTE_FIELD_MIN;
+    uint64_t best = UINT64_MAX;
+
+    for (uint32_t bits = BYTE_FIELD_MIN; bits <= LP_FORMAT_LANE_BYTE_FIELD_MAX; bits++) {
+        uint32_t hist[256] = {0};
+        uint64_t bytes;
+
+        set_field(study, bits);
+        study->trailing_bits = trailing_bits;
+        lp_codec_lane_set_fixed(study);
+        add_folded(study, study->all, hist);
+        bytes = lp_codec_lane_study_pooled(study, hist, study->studied_elements);
+        if (bytes < best) {
+            best = bytes;
+            best_bits = bits;
+        }
+    }
+    set_field(study, best_bits);
+    study->trailing_bits = trailing_bits;
+    lp_codec_lane_set_fixed(study);
+}
+
+/* What is fixed, which needs to know what an exponent costs; the field of bytes; then the counts of
+ * what is left. */
+static void study_elements(struct lp_lane_study *study)
+{
+    const bool is_byte = study->info->exponent_bits == 0;
+    uint64_t bytes, other_bits;
+
+    set_field(study, is_byte ? 8 : study->info->exponent_bits);
+    study_all(study);
+    if (is_byte) {
+        lp_codec_lane_study_fixed(study, 8 - TRAILING_LOSS_OF_BYTES);
+        study_field(study);
+    } else {
+        bytes = lp_codec_lane_study_pooled(study, study->all, study->studied_elements);
+        other_bits = study->studied_elements * (8 * study->info->bytes - study->field_bits);
+        lp_codec_lane_study_fixed(study, ((double)bytes * 8 - (double)other_bits) /
+                                             (double)study->studied_elements);
+    }
+    if (is_byte || study->fixed_mask != 0)
+        study_all(study);
+}
+
+/* First ranks: of all exponents, and of all minus each record's most frequent one. */
+static void study_records(struct lp_lane_study *study)
+{
+    for (uint64_t r = 0; r < study->sample->n_records; r += study->step) {
+        const struct lp_lane_counts counts = count_record(study, r, false);
         uint32_t mode = counts.low;
 
         for (uint32_t e = counts.low; e <= counts.high; e++)
             mode = counts.hist[e] > counts.hist[mode] ? e : mode;
-        add_shifted(study->all, &counts, 0, study->exponent_mask);
         add_shifted(study->shifted[0], &counts, mode, study->exponent_mask);
     }
-    for (uint32_t i = 0; i < MENU_LENGTH; i++) {
-        set_trial(study, &study->table[i], i, LP_LANE_WINDOW_TABLE, study->all);
-        set_trial(study, &study->record[i], i, LP_LANE_WINDOW_RECORD, study->shifted[0]);
-    }
+    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++)
+        lp_codec_lane_set_trial(study, &study->by_record[i], i, LP_LANE_WINDOW_RECORD,
+                                study->shifted[0]);
 }
 
 /* One turn: bases from ranks, ranks from bases. */
-static void study_bases(struct study *study)
+static void study_bases(struct lp_lane_study *study)
 {
     memset(study->shifted, 0, sizeof(study->shifted));
-    for (uint64_t r = 0; r < study->n_records; r += study->step) {
-        const struct lp_lane_counts counts = count_record(study, r);
+    for (uint64_t r = 0; r < study->sample->n_records; r += study->step) {
+        const struct lp_lane_counts counts = count_record(study, r, false);
 
-        for (uint32_t i = 0; i < MENU_LENGTH; i++) {
-            if (study->record[i].possible)
+        for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++) {
+            if (study->by_record[i].possible)
                 add_shifted(study->shifted[i], &counts,
-                            lp_codec_lane_pick_base(&study->record[i].lane, &counts),
+                            lp_codec_lane_pick_base(&study->by_record[i].lane, &counts),
                             study->exponent_mask);
         }
     }
-    for (uint32_t i = 0; i < MENU_LENGTH; i++)
-        set_trial(study, &study->record[i], i, LP_LANE_WINDOW_RECORD, study->shifted[i]);
+    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++)
+        lp_codec_lane_set_trial(study, &study->by_record[i], i, LP_LANE_WINDOW_RECORD,
+                                study->shifted[i]);
 }
 
+/* What takes columns off records; its levels are of no use. */
+static int make_shifter(struct lp_lane_study *study, struct lp_error *err)
+{
+    static const uint16_t ranks[LP_FORMAT_LANE_SYMBOLS_MAX] = {0, 1, 2};
+    static const uint8_t widths[1] = {2};
+    const struct lp_lane_params params = {.dtype = study->sample->dtype,
+                                          .exponent_bits = study->field_bits,
+                                          .n_levels = 1,
+                                          .widths = widths,
+                                          .ranks = ranks,
+                                          .window = LP_LANE_WINDOW_COLUMNS,
+                                          .column_period = study->columns.period,
+                                          .column_span = study->columns.span,
+                                          .n_columns = study->columns.n,
+                                          .columns = study->columns.bases};
+
+    return lp_codec_lane_init(&study->shifter, &params, err);
+}
+
+/* The columns that pay, ready to be taken off records. */
+static int study_columns(struct lp_lane_study *study, struct lp_error *err)
+{
+    int rc;
+
+    LP_TRY(rc, lp_codec_lane_study_columns(study, err));
+    if (study->columns.bases == NULL)
+        return 0;
+    study->record = lp_mem_alloc((size_t)study->sample->record_elements * study->info->bytes);
+    if (study->record == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for a record without its columns");
+    LP_TRY(rc, make_shifter(study, err));
+    /* Without bases, which each trial would own: their prices are the same. */
+    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++) {
+        lp_codec_lane_set_trial(study, &study->by_column[i], i, LP_LANE_WINDOW_TABLE,
+                                study->centred);
+        study->by_column[i].by_column = true;
+    }
+    return 0;
+}
+
+/* --- prices ------------------------------------------------------------------------------------
+ */
+
 /* Payload of one record: coded where that shrinks it, else raw. */
-static uint64_t price_record(const struct study *study, const struct lp_lane *lane,
-                             const struct lp_lane_counts *counts)
+static uint64_t price_record(const struct lp_lane_study *study, uint64_t r,
+                             const struct lp_lane *lane, const struct lp_lane_counts *counts)
 {
     const uint64_t raw_bytes = (uint64_t)counts->n * study->info->bytes;
     const uint64_t size = lp_codec_lane_size(lane, counts, lp_codec_lane_pick_base(lane, counts));
+    const bool shrinks =
+        lp_round_up_u64(size, PRICE_ALIGN) < lp_round_up_u64(raw_bytes, PRICE_ALIGN);
 
-    return lp_round_up_u64(size, PRICE_ALIGN) < lp_round_up_u64(raw_bytes, PRICE_ALIGN) ? size
-                                                                                        : raw_bytes;
+    return shrinks && !lp_codec_lane_is_odd(study, r) ? size : raw_bytes;
 }
 
-static void study_prices(struct study *study)
+static void price_trials(const struct lp_lane_study *study, uint64_t r,
+                         const struct lp_lane_counts *counts, struct lp_lane_trial *trials)
 {
-    for (uint64_t r = 0; r < study->n_records; r += study->step) {
-        const struct lp_lane_counts counts = count_record(study, r);
-
-        for (uint32_t i = 0; i < MENU_LENGTH; i++) {
-            struct trial *const trials[2] = {&study->table[i], &study->record[i]};
-
-            for (uint32_t j = 0; j < 2; j++) {
-                if (trials[j]->possible)
-                    trials[j]->payload_bytes += price_record(study, &trials[j]->lane, &counts);
-            }
-        }
+    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++) {
+        if (trials[i].possible)
+            trials[i].payload_bytes += price_record(study, r, &trials[i].lane, counts);
     }
 }
 
-static bool is_cheaper(const struct study *study, const struct trial *trial,
-                       const struct trial *than)
+static void study_prices(struct lp_lane_study *study)
 {
-    if (!trial->possible)
-        return false;
-    return than == NULL ||
-           trial->payload_bytes * study->step + lp_codec_lane_meta_bytes(&trial->lane) <
-               than->payload_bytes * study->step + lp_codec_lane_meta_bytes(&than->lane);
+    for (uint64_t r = 0; r < study->sample->n_records; r += study->step) {
+        struct lp_lane_counts counts = count_record(study, r, false);
+
+        price_trials(study, r, &counts, study->table);
+        price_trials(study, r, &counts, study->by_record);
+        if (study->columns.bases == NULL)
+            continue;
+        counts = count_record(study, r, true);
+        price_trials(study, r, &counts, study->by_column);
+    }
 }
 
-/* The cheapest trial; at equal price a window per table, and the entry that comes first. */
-static const struct trial *choose(const struct study *study)
+/* Metadata of a trial, with what it would have of columns. */
+static uint64_t meta_bytes(const struct lp_lane_study *study, const struct lp_lane_trial *trial)
 {
-    const struct trial *best = NULL;
+    return lp_codec_lane_meta_bytes(&trial->lane) +
+           (trial->by_column ? (uint64_t)study->columns.n * trial->lane.escape_bytes : 0);
+}
 
-    for (uint32_t i = 0; i < MENU_LENGTH; i++)
-        best = is_cheaper(study, &study->table[i], best) ? &study->table[i] : best;
-    for (uint32_t i = 0; i < MENU_LENGTH; i++)
-        best = is_cheaper(study, &study->record[i], best) ? &study->record[i] : best;
+/* The cheapest of these, and of the best before, which wins ties. */
+static const struct lp_lane_trial *cheapest(const struct lp_lane_study *study,
+                                            const struct lp_lane_trial *trials,
+                                            const struct lp_lane_trial *best)
+{
+    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++) {
+        const struct lp_lane_trial *const trial = &trials[i];
+
+        if (trial->possible &&
+            (best == NULL ||
+             lp_codec_lane_study_is_less(study, trial->payload_bytes, meta_bytes(study, trial),
+                                         best->payload_bytes, meta_bytes(study, best))))
+            best = trial;
+    }
     return best;
 }
 
-static uint64_t price_sample(struct study *study, const struct trial *trial)
+/* The cheapest trial; at equal price a window per table, and the entry that comes first. */
+static const struct lp_lane_trial *choose(const struct lp_lane_study *study)
+{
+    const struct lp_lane_trial *best = cheapest(study, study->table, NULL);
+
+    best = cheapest(study, study->by_record, best);
+    return cheapest(study, study->by_column, best);
+}
+
+static uint64_t price_sample(struct lp_lane_study *study, const struct lp_lane_trial *trial)
 {
     uint64_t payload_bytes = 0;
 
     if (study->step == 1)
         return trial->payload_bytes;
-    for (uint64_t r = 0; r < study->n_records; r++) {
-        const struct lp_lane_counts counts = count_record(study, r);
+    for (uint64_t r = 0; r < study->sample->n_records; r++) {
+        const struct lp_lane_counts counts = count_record(study, r, trial->by_column);
 
-        payload_bytes += price_record(study, &trial->lane, &counts);
+        payload_bytes += price_record(study, r, &trial->lane, &counts);
     }
     return payload_bytes;
 }
 
-int lp_codec_lane_learn(struct lp_lane *ret_lane, uint32_t dtype, const void *sample,
-                        uint64_t n_records, uint32_t record_elements, uint64_t *ret_payload_bytes,
-                        struct lp_error *err)
+/* The chosen trial as a lane of its own, with columns where it has them. */
+static int take(struct lp_lane_study *study, struct lp_lane *ret_lane, uint64_t *ret_payload_bytes,
+                struct lp_error *err)
 {
-    const struct lp_dtype_info *const info = lp_codec_dtype_info(dtype);
-    const struct trial *best;
-    struct study *study;
+    const struct lp_lane_trial *const best = choose(study);
+    struct lp_lane_params params;
 
-    if (info == NULL || info->exponent_bits == 0)
-        return lp_error_set(err, LP_ENOTSUP, "codec lane codes floats, not %s",
+    if (ret_payload_bytes != NULL)
+        *ret_payload_bytes = price_sample(study, best);
+    if (!best->by_column) {
+        *ret_lane = best->lane;
+        return 0;
+    }
+    params = lp_codec_lane_trial_params(study, (uint32_t)(best - study->by_column),
+                                        LP_LANE_WINDOW_COLUMNS, best->lane.rank);
+    params.column_period = study->columns.period;
+    params.column_span = study->columns.span;
+    params.n_columns = study->columns.n;
+    params.columns = study->columns.bases;
+    return lp_codec_lane_init(ret_lane, &params, err);
+}
+
+/* --- all together ------------------------------------------------------------------------------
+ */
+
+static int learn(struct lp_lane_study *study, struct lp_lane *ret_lane, uint64_t *ret_payload_bytes,
+                 struct lp_error *err)
+{
+    const bool table_only = study->sample->table_window_only;
+    uint64_t payload_bytes = 0;
+    int rc;
+
+    study_elements(study);
+    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++)
+        lp_codec_lane_set_trial(study, &study->table[i], i, LP_LANE_WINDOW_TABLE, study->all);
+    if (!table_only)
+        study_records(study);
+    for (uint32_t i = 0; i < TURNS && !table_only; i++)
+        study_bases(study);
+    if (!table_only && study->sample->geometry != NULL)
+        LP_TRY(rc, study_columns(study, err));
+    study_prices(study);
+    LP_TRY(rc, take(study, ret_lane, ret_payload_bytes != NULL ? &payload_bytes : NULL, err));
+    if (ret_payload_bytes != NULL)
+        *ret_payload_bytes = payload_bytes;
+    return 0;
+}
+
+int lp_codec_lane_learn(struct lp_lane *ret_lane, const struct lp_lane_sample *sample,
+                        uint64_t *ret_payload_bytes, struct lp_error *err)
+{
+    const struct lp_dtype_info *const info = lp_codec_dtype_info(sample->dtype);
+    struct lp_lane_study *study;
+    int rc;
+
+    if (info == NULL ||
+        (info->exponent_bits == 0 && sample->dtype != LP_DTYPE_I8 && sample->dtype != LP_DTYPE_U8))
+        return lp_error_set(err, LP_ENOTSUP, "codec lane codes floats, i8 and u8, not %s",
                             info != NULL ? info->name : "an unknown dtype");
-    if (n_records == 0 || record_elements == 0)
+    if (sample->n_records == 0 || sample->record_elements == 0)
         return lp_error_set(err, LP_EINVAL, "no records to learn from");
     study = lp_mem_zalloc(sizeof(*study));
     if (study == NULL)
@@ -243,18 +385,13 @@ int lp_codec_lane_learn(struct lp_lane *ret_lane, uint32_t dtype, const void *sa
     study->ops = lp_codec_ops();
     study->info = info;
     study->sample = sample;
-    study->n_records = n_records;
-    study->record_elements = record_elements;
-    study->step = 1 + n_records * record_elements * info->bytes / STUDY_BYTES;
-    study->dtype = dtype;
-    study->exponent_mask = (1u << info->exponent_bits) - 1;
-    study_counts(study);
-    for (uint32_t i = 0; i < TURNS; i++)
-        study_bases(study);
-    study_prices(study);
-    best = choose(study);
-    *ret_lane = best->lane;
-    *ret_payload_bytes = price_sample(study, best);
+    study->step =
+        1 + LP_MAX(sample->n_records / STUDY_RECORDS,
+                   sample->n_records * sample->record_elements * info->bytes / STUDY_BYTES);
+    rc = learn(study, ret_lane, ret_payload_bytes, err);
+    lp_codec_lane_fini(&study->shifter);
+    lp_mem_free(study->columns.bases);
+    lp_mem_free(study->record);
     lp_mem_free(study);
-    return 0;
+    return rc;
 }

@@ -69,12 +69,15 @@ static __uint128_t price(const struct study *study, const struct lp_sparse *spar
 /* Values in codec lane, or in codec dict; LP_ENOTSUP where there is no such way. */
 static int learn_lane(const struct study *study, struct lp_sparse *ret_sparse, struct lp_error *err)
 {
+    const struct lp_lane_sample values = {.dtype = study->sample->dtype,
+                                          .elements = study->values,
+                                          .n_records = 1,
+                                          .record_elements = (uint32_t)study->n_values,
+                                          .table_window_only = true};
     struct lp_sparse sparse = {.values = LP_SPARSE_VALUES_LANE, .elem_bytes = study->elem_bytes};
-    uint64_t payload_bytes;
     int rc;
 
-    LP_TRY(rc, lp_codec_lane_learn(&sparse.lane, study->sample->dtype, study->values, 1,
-                                   (uint32_t)study->n_values, &payload_bytes, err));
+    LP_TRY(rc, lp_codec_lane_learn(&sparse.lane, &values, NULL, err));
     *ret_sparse = sparse;
     return 0;
 }

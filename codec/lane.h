@@ -7,6 +7,9 @@
 #include "base/error.h"
 #include "codec/format.h"
 
+struct lp_geometry;
+struct lp_sample;
+
 #include <stdbool.h>
 
 /* A place names where an exponent's code stands: level << 3 | code, levels from 0 on. Code 0 at
@@ -106,13 +109,38 @@ int lp_codec_lane_meta_parse(struct lp_lane *ret_lane, uint32_t dtype, uint32_t 
                              uint64_t n_elements, const void *meta, uint64_t meta_bytes,
                              struct lp_error *err);
 
-/* Choose levels, window kind and ranks for data like the sample: n_records records of
- * record_elements each, back to back, borrowed. *ret_payload_bytes gets the payload that the sample
- * has with this choice, exactly as packing it would count it (metadata apart).
- * LP_ENOTSUP: not a float. LP_EINVAL: no records. LP_ENOMEM. */
-int lp_codec_lane_learn(struct lp_lane *ret_lane, uint32_t dtype, const void *sample,
-                        uint64_t n_records, uint32_t record_elements, uint64_t *ret_payload_bytes,
-                        struct lp_error *err);
+/* What the parameters are chosen from; all borrowed. */
+struct lp_lane_sample {
+    uint32_t dtype;
+    const void *elements; /* n_records of record_elements each, back to back */
+    uint64_t n_records;
+    uint32_t record_elements;
+    bool table_window_only; /* one window for all: the records of other codecs have no place for
+                               more */
+    /* For columns; NULL: none. */
+    const struct lp_geometry *geometry;
+    /* Where the records lie in the tensor; NULL: not known, and columns must then be the same in
+     * each record. */
+    const struct lp_sample *layout;
+    uint32_t column_period; /* columns to try instead of those that the shape suggests; 0: those */
+    uint64_t column_span; /* with a period: elements until the next group of bases; 0: one group */
+};
+
+/* Choose field, levels, window kind, ranks, columns, sign and trailing bits for data like the
+ * sample. ret_payload_bytes, where not NULL, gets the payload that the sample has with this choice,
+ * exactly as packing it would count it (metadata apart). lp_codec_lane_fini() ends *ret_lane.
+ * LP_ENOTSUP: neither a float nor i8 nor u8. LP_EINVAL: no records. LP_ENOMEM. On errors *ret_lane
+ * owns nothing. */
+int lp_codec_lane_learn(struct lp_lane *ret_lane, const struct lp_lane_sample *sample,
+                        uint64_t *ret_payload_bytes, struct lp_error *err);
+
+/* Whether lp_codec_lane_learn() takes this period and span for that shape. LP_EINVAL says why not.
+ */
+int lp_codec_lane_check_columns(const struct lp_geometry *geometry, uint32_t record_elements,
+                                uint32_t period, uint64_t span, struct lp_error *err);
+
+/* The parameters in words: "2,2,3 by columns of 64 in 131072, sign 0, 16 bits 0". */
+void lp_codec_lane_describe(const struct lp_lane *lane, char *text, size_t text_bytes);
 
 /* What follows from the exponents of a record of n elements: hist[e] counts exponent e, and is 0
  * outside [low, high]. */

@@ -28,6 +28,14 @@ static inline uint32_t lp_lane_load_exponent(const uint8_t *p, uint32_t n_bytes)
     return n_bytes == 2 ? lp_load_u16(p) : *p;
 }
 
+static inline void lp_lane_store_exponent(uint8_t *p, uint32_t n_bytes, uint32_t exponent)
+{
+    if (n_bytes == 2)
+        lp_store_u16(p, (uint16_t)exponent);
+    else
+        *p = (uint8_t)exponent;
+}
+
 /* Bytes before the bit string: those of the other bits, and the base. */
 static inline uint32_t lp_lane_head_bytes(const struct lp_lane *lane, uint32_t n)
 {

@@ -25,6 +25,7 @@ struct planner {
     const uint8_t *sample;
     uint64_t sample_records; /* whole ones; a shorter last one is not priced */
     uint64_t sample_bytes;
+    struct lp_sample whole; /* the layout of a sample that is the tensor */
     uint8_t *record;  /* room for one coded record; behind it: */
     uint8_t *scratch; /* room for its elements */
     struct lp_prices prices;
@@ -150,6 +151,13 @@ static int planner_init(struct planner *planner, const struct lp_geometry *geome
         return lp_error_set(err, LP_EINVAL, "a sample of %llu elements for records of %u",
                             (unsigned long long)sample_elements, record_elements);
     LP_TRY(rc, check_layout(planner, record_elements, sample_elements, err));
+    LP_TRY(rc,
+           lp_codec_lane_check_columns(geometry, record_elements, planner->params.column_period,
+                                       planner->params.column_span, err));
+    if (sample_elements == geometry->n_elements && planner->params.sample_layout == NULL) {
+        planner->whole = (struct lp_sample){.whole = true, .record_elements = record_elements};
+        planner->params.sample_layout = &planner->whole;
+    }
     base->geometry = *geometry;
     base->record_elements = record_elements;
     base->segment_bytes = planner->params.segment_bytes;
@@ -237,20 +245,34 @@ static int price_lane(struct planner *planner, struct candidate *candidate, stru
 {
     const struct lp_geometry *const geometry = &planner->base.geometry;
     struct lp_table *const table = &candidate->table;
+    struct lp_price *const price = add_price(planner, LP_CODEC_LANE, 0);
+    const struct lp_lane_sample sample = {.dtype = geometry->dtype,
+                                          .elements = planner->sample,
+                                          .n_records = planner->sample_records,
+                                          .record_elements = planner->base.record_elements,
+                                          .geometry = geometry,
+                                          .layout = planner->params.sample_layout,
+                                          .column_period = planner->params.column_period,
+                                          .column_span = planner->params.column_span};
     struct lp_lane lane;
-    uint64_t payload;
     int rc;
 
-    candidate->price = add_price(planner, LP_CODEC_LANE, 0);
-    if (lp_codec_dtype_info(geometry->dtype)->exponent_bits == 0) {
-        (void)snprintf(candidate->price->note, sizeof(candidate->price->note), "%s has no exponent",
+    candidate->price = price;
+    rc = lp_codec_lane_learn(&lane, &sample, NULL, err);
+    if (rc == LP_ENOTSUP) {
+        (void)snprintf(price->note, sizeof(price->note), "%s has no exponent",
                        lp_codec_dtype_info(geometry->dtype)->name);
         return 0;
     }
-    LP_TRY(rc, lp_codec_lane_learn(&lane, geometry->dtype, planner->sample, planner->sample_records,
-                                   planner->base.record_elements, &payload, err));
-    LP_TRY(rc, make_table(table, planner, LP_CODEC_LANE, lp_codec_lane_meta_bytes(&lane), err));
+    if (rc < 0)
+        return rc;
+    rc = make_table(table, planner, LP_CODEC_LANE, lp_codec_lane_meta_bytes(&lane), err);
+    if (rc < 0) {
+        lp_codec_lane_fini(&lane);
+        return rc;
+    }
     table->lane = lane;
+    lp_codec_lane_describe(&lane, price->note, sizeof(price->note));
     price_sample(planner, candidate);
     return 0;
 }

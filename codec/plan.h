@@ -17,6 +17,8 @@ struct lp_plan_params {
     float ibp_threshold;      /* 0: chosen */
     bool ibp_exact;           /* the published choice of masks and no other */
     float zip7_sigma;         /* standard deviation that places the window; 0: counted */
+    uint32_t column_period;   /* of lane: columns to try, elements until they repeat, ... */
+    uint64_t column_span;     /* ... and until they get other bases; 0: never */
     uint64_t segment_bytes;   /* 0: LP_PLAN_SEGMENT_BYTES */
     double min_ratio;         /* logical / stored below which auto stores raw; 0: 1.0 */
     /* Where the sample's records lie in the tensor, borrowed for the plan. NULL: from its start on
@@ -35,7 +37,7 @@ struct lp_price {
     uint32_t codec;
     uint32_t ibp_word_bytes; /* for ibp: one price per word size */
     uint64_t payload_bytes, cost_bytes, meta_bytes;
-    int possible; /* 0: this codec can't take the tensor; note says why */
+    int possible; /* 0: this codec can't take the tensor; note says why, else it may say how */
     char note[64];
 };
 #define LP_PRICES_MAX 8

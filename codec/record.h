@@ -5,40 +5,13 @@
 #ifndef LP_CODEC_RECORD_H
 #define LP_CODEC_RECORD_H
 
+#include "codec/lane_shift.h"
 #include "codec/ops.h"
 #include "codec/place.h"
 
 #include <string.h>
 
-/* Subtract from the exponents of a record the bases of their columns, or add them. A record is not
- * longer than a span, so it reaches into two groups at most. */
-static inline void lp_codec_record_shift(const struct lp_table *table,
-                                         const struct lp_codec_ops *ops, uint64_t record,
-                                         uint8_t *elements, uint32_t n, bool subtract)
-{
-    const struct lp_lane *const lane = &table->lane;
-    const uint64_t first = record * table->record_elements;
-    uint32_t phase = (uint32_t)(first % lane->column_period);
-    uint64_t group = 0;
-
-    if (lane->column_span != 0) {
-        const uint64_t left = lane->column_span - first % lane->column_span;
-
-        group = first / lane->column_span;
-        if (left < n) {
-            ops->exponent_shift(lane, elements, (uint32_t)left, lp_lane_column_group(lane, group),
-                                phase, subtract);
-            elements += left * lane->elem_bytes;
-            n -= (uint32_t)left;
-            phase = 0;
-            group++;
-        }
-    }
-    ops->exponent_shift(lane, elements, n, lp_lane_column_group(lane, group), phase, subtract);
-}
-
-/* The same for a record that may have no columns; returns the elements to code, src or a copy in
- * scratch. */
+/* What lane_encode gets: the elements of src, or in scratch the same minus their columns. */
 static inline const void *lp_codec_record_centred(const struct lp_table *table,
                                                   const struct lp_codec_ops *ops, uint64_t record,
                                                   const void *src, uint32_t n, void *scratch)
@@ -46,7 +19,7 @@ static inline const void *lp_codec_record_centred(const struct lp_table *table,
     if (table->lane.window != LP_LANE_WINDOW_COLUMNS)
         return src;
     memcpy(scratch, src, (size_t)n * table->geometry.elem_bytes);
-    lp_codec_record_shift(table, ops, record, scratch, n, true);
+    lp_lane_shift(&table->lane, ops, record * table->record_elements, scratch, n, true);
     return scratch;
 }
 
@@ -114,7 +87,7 @@ static inline int lp_codec_record_decode(const struct lp_table *table,
     case LP_CODEC_ZIP7:
         rc = ops->lane_decode(&table->lane, src, stored_bytes, table->align_bytes, dst, n, ahead);
         if (rc == 0 && table->lane.window == LP_LANE_WINDOW_COLUMNS)
-            lp_codec_record_shift(table, ops, record, dst, n, false);
+            lp_lane_shift(&table->lane, ops, record * table->record_elements, dst, n, false);
         return rc;
     case LP_CODEC_DICT:
         return ops->dict_decode(&table->dict, src, stored_bytes, table->align_bytes, dst, n);

@@ -18,6 +18,18 @@ static const uint8_t widths_223[LP_FORMAT_LANE_LEVELS_MAX] = {2, 2, 3};
 static const uint16_t ranks_13[13] = {118, 119, 117, 116, 120, 115, 114,
                                       113, 112, 111, 110, 109, 121};
 
+/* Learn from records without a shape. */
+static int learn(struct lp_lane *lane, uint32_t dtype, const void *elements, uint64_t n_records,
+                 uint32_t record_elements, uint64_t *ret_payload, struct lp_error *err)
+{
+    return lp_codec_lane_learn(lane,
+                               &(struct lp_lane_sample){.dtype = dtype,
+                                                        .elements = elements,
+                                                        .n_records = n_records,
+                                                        .record_elements = record_elements},
+                               ret_payload, err);
+}
+
 static void make_lane(struct lp_lane *lane, uint32_t window)
 {
     const struct lp_lane_params params = {.dtype = LP_DTYPE_BF16,
@@ -84,9 +96,9 @@ Test(codec_lane, refuses_dtypes_without_exponent)
     struct lp_lane lane;
     uint64_t payload;
 
-    cr_assert_eq(lp_codec_lane_learn(&lane, LP_DTYPE_I32, words, 1, 4, &payload, NULL), LP_ENOTSUP);
-    cr_assert_eq(lp_codec_lane_learn(&lane, 99, words, 1, 4, &payload, NULL), LP_ENOTSUP);
-    cr_assert_eq(lp_codec_lane_learn(&lane, LP_DTYPE_F32, words, 0, 4, &payload, NULL), LP_EINVAL);
+    cr_assert_eq(learn(&lane, LP_DTYPE_I32, words, 1, 4, &payload, NULL), LP_ENOTSUP);
+    cr_assert_eq(learn(&lane, 99, words, 1, 4, &payload, NULL), LP_ENOTSUP);
+    cr_assert_eq(learn(&lane, LP_DTYPE_F32, words, 0, 4, &payload, NULL), LP_EINVAL);
 }
 
 /* n elements of a bell curve, whose deviation is 2^scale(record). */
@@ -115,8 +127,7 @@ Test(codec_lane, price_is_exact)
         fill_scaled(words, n_records, n, n % 3 == 1);
         memset(words, 0x3c, 2 * n);                                   /* one record of one value, */
         samples_fill(SAMPLES_RANDOM, LP_DTYPE_BF16, n, 9, words + n); /* and one of noise */
-        cr_assert_eq(lp_codec_lane_learn(&lane, LP_DTYPE_BF16, words, n_records, n, &payload, NULL),
-                     0);
+        cr_assert_eq(learn(&lane, LP_DTYPE_BF16, words, n_records, n, &payload, NULL), 0);
         for (uint32_t r = 0; r < n_records; r++) {
             const uint32_t size =
                 lp_codec_ops()->lane_encode(&lane, words + r * n, n, coded, 2 * n - 3);
@@ -136,10 +147,10 @@ Test(codec_lane, window_follows_the_scale)
     uint64_t one_scale, scales;
 
     fill_scaled(words, 64, 1024, false);
-    cr_assert_eq(lp_codec_lane_learn(&lane, LP_DTYPE_BF16, words, 64, 1024, &one_scale, NULL), 0);
+    cr_assert_eq(learn(&lane, LP_DTYPE_BF16, words, 64, 1024, &one_scale, NULL), 0);
     cr_assert_eq(lane.window, LP_LANE_WINDOW_TABLE);
     fill_scaled(words, 64, 1024, true);
-    cr_assert_eq(lp_codec_lane_learn(&lane, LP_DTYPE_BF16, words, 64, 1024, &scales, NULL), 0);
+    cr_assert_eq(learn(&lane, LP_DTYPE_BF16, words, 64, 1024, &scales, NULL), 0);
     cr_assert_eq(lane.window, LP_LANE_WINDOW_RECORD);
     /* The records are the same up to their scale, and cost the same up to their base. */
     cr_assert_leq(scales, one_scale + 64 * 8);
@@ -169,8 +180,7 @@ Test(codec_lane, bell_curve_stays_below_the_bar)
                 words[i + j] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
             }
         }
-        cr_assert_eq(
-            lp_codec_lane_learn(&lane, LP_DTYPE_BF16, words, 256, ELEMENTS, &payload, NULL), 0);
+        cr_assert_eq(learn(&lane, LP_DTYPE_BF16, words, 256, ELEMENTS, &payload, NULL), 0);
         cr_assert_leq(8.0 * (double)payload, 10.72 * 256 * ELEMENTS, "phase %u: %.3f bits", phase,
                       8.0 * (double)payload / (256 * ELEMENTS));
     }
@@ -188,7 +198,7 @@ Test(codec_lane, learns_from_any_data)
             uint64_t payload;
 
             samples_fill((enum samples_kind)kind, dtype, 1000, kind, bytes);
-            cr_assert_eq(lp_codec_lane_learn(&lane, dtype, bytes, 10, 100, &payload, NULL), 0);
+            cr_assert_eq(learn(&lane, dtype, bytes, 10, 100, &payload, NULL), 0);
             cr_assert_leq(payload, 1000 * (uint64_t)lp_codec_dtype_info(dtype)->bytes);
             lp_codec_lane_meta_emit(&lane, meta);
             cr_assert_eq(lp_codec_lane_meta_parse(&back, dtype, 8, 64, meta,
@@ -210,7 +220,7 @@ Test(codec_lane, learning_survives_a_lack_of_memory)
         struct lp_error err = LP_ERROR_INIT;
         struct lp_lane lane;
         uint64_t payload = 1;
-        const int rc = lp_codec_lane_learn(&lane, LP_DTYPE_BF16, words, 10, 100, &payload, &err);
+        const int rc = learn(&lane, LP_DTYPE_BF16, words, 10, 100, &payload, &err);
 
         if (fault_loop_hit(&loop)) {
             cr_assert_eq(rc, LP_ENOMEM);
