@@ -16,7 +16,7 @@
  * so less does for them. */
 #define CACHES 4u
 #define TIMED_BYTES_MAX (UINT64_C(1) << 30)
-#define TIMED_BYTES_CI (UINT64_C(64) << 20)
+#define TIMED_BYTES_CI (UINT64_C(128) << 20)
 #define PEER_BYTES (UINT64_C(32) << 20)
 #define PEER_BYTES_CI (UINT64_C(8) << 20)
 
@@ -31,8 +31,9 @@ static const char usage[] =
     "  --no-peers       no compressors of others\n"
     "  --python FILE    the Python that has the peers' modules\n"
     "  --runs N         medians of N runs (7)\n"
-    "  --bars           also print every bar with figure and verdict (--as both, and generated\n"
-    "                   data too); ends with 1 when one is missed\n"
+    "  --bytes N        time tensors repeated to N bytes (4 times the last-level cache)\n"
+    "  --bars           also print every bar with figure and verdict (--as both, and without\n"
+    "                   FILEs generated data too); ends with 1 when one is missed\n"
     "  --ci             with --bars: only generated data is timed, and a timing is missed only\n"
     "                   below half of its bar\n"
     "  --json           figures as JSON on standard output\n"
@@ -48,6 +49,7 @@ static const struct option longs[] = {{"data", required_argument, NULL, 'd'},
                                       {"no-peers", no_argument, NULL, 'p'},
                                       {"python", required_argument, NULL, 'y'},
                                       {"runs", required_argument, NULL, 'r'},
+                                      {"bytes", required_argument, NULL, 'n'},
                                       {"bars", no_argument, NULL, 'b'},
                                       {"ci", no_argument, NULL, 'c'},
                                       {"json", no_argument, NULL, 'j'},
@@ -78,6 +80,14 @@ static bool take_runs(struct codec_options *options, const char *word)
     return *end == '\0' && runs >= 1 && runs <= RUNS_MAX;
 }
 
+static bool take_bytes(struct codec_options *options, const char *word)
+{
+    char *end;
+
+    options->bytes = strtoull(word, &end, 10);
+    return *end == '\0' && options->bytes >= 1 && options->bytes <= TIMED_BYTES_MAX;
+}
+
 /* One option into its field; false: the usage. */
 static bool take(struct codec_options *options, int c, bool *ret_cast_given)
 {
@@ -100,6 +110,8 @@ static bool take(struct codec_options *options, int c, bool *ret_cast_given)
         return true;
     case 'r':
         return take_runs(options, optarg);
+    case 'n':
+        return take_bytes(options, optarg);
     case 'b':
         return options->bars = true;
     case 'c':
@@ -134,7 +146,7 @@ int codec_options_parse(int argc, char **argv, struct codec_options *ret_options
     options.n_files = argc - optind;
     if (options.data == NULL && options.n_files == 0)
         options.data = getenv("LANEPACK_BENCH_DATA");
-    if (options.bars || (options.data == NULL && options.n_files == 0))
+    if (options.n_files == 0 && (options.bars || options.data == NULL))
         options.generated = true;
     if (options.bars && !cast_given)
         options.cast = CAST_BOTH;
@@ -146,9 +158,10 @@ int codec_options_parse(int argc, char **argv, struct codec_options *ret_options
 
 struct measure_speed codec_options_speed(const struct codec_options *options)
 {
-    const uint64_t wanted = LP_MIN(CACHES * lp_bench_llc_bytes(), TIMED_BYTES_MAX);
+    const uint64_t caches = LP_MIN(CACHES * lp_bench_llc_bytes(), TIMED_BYTES_MAX);
+    const uint64_t usual = options->ci ? LP_MIN(caches, TIMED_BYTES_CI) : caches;
 
-    return (struct measure_speed){.min_bytes = options->ci ? TIMED_BYTES_CI : wanted,
+    return (struct measure_speed){.min_bytes = options->bytes > 0 ? options->bytes : usual,
                                   .peer_bytes = !options->peers ? 0
                                                 : options->ci   ? PEER_BYTES_CI
                                                                 : PEER_BYTES,

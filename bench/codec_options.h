@@ -11,6 +11,7 @@ struct codec_options {
     bool generated, json, bars, ci, speed, peers;
     enum codec_cast cast; /* of f32 */
     uint32_t runs;
+    uint64_t bytes;             /* 0: the usual ones */
     const char *data;           /* folder; NULL: none */
     const char *svg, *markdown; /* files to write; NULL: none */
     struct peer_places places;
