@@ -21,6 +21,7 @@ daemon                   base proto codec store config
 client                   public base proto codec
 client/link_local.c      store
 client/backend_cuda.c    cuda/gpu.h cuda/gpu_launch.h
+client/gpu_table.h       cuda/gpu_launch.h
 cli                      public base codec store/load.h store/lpk_file.h store/outfile.h
 cli                      store/save_npy.h
 tools                    base/errors.def config/options.def proto/methods.def cli/verbs.def
@@ -30,7 +31,7 @@ bench                    *
 
 # Taken away again from the row of a folder.
 readonly NOT='
-daemon                   store/load.h store/lpk_file.h store/save_npy.h store/outfile.h
+daemon                   store/load.h store/load_zip.h store/lpk_file.h store/save_npy.h store/outfile.h
 '
 
 # Libraries and corners of the system that only some may include; headers not named here are free.
