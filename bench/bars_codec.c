@@ -71,11 +71,12 @@ struct phases {
 static int add_phase(struct phases *phases, const struct lp_geometry *geometry,
                      const uint8_t *elements, struct lp_error *err)
 {
+    const struct lp_plan_params params = {.codec = phases->codec};
     struct lp_bench_figures figures = {0};
     double bits;
     int rc;
 
-    LP_TRY(rc, lp_bench_codec_sizes(&figures, geometry, phases->codec, elements, err));
+    LP_TRY(rc, lp_bench_codec_sizes(&figures, geometry, &params, elements, err));
     bits = 16 * (1 - lp_bench_saving(&figures));
     phases->most = LP_MAX(phases->most, bits);
     phases->sum += bits;

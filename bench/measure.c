@@ -66,7 +66,9 @@ int measure_sizes(struct tensor_figures *ret_figures, const char *name,
     count_exponents(figures, elements);
     measure_bound(figures);
     for (uint32_t codec = 0; codec < MEASURE_ROWS; codec++) {
-        rc = lp_bench_codec_sizes(&figures->row[codec], geometry, codec, elements, err);
+        const struct lp_plan_params params = {.codec = codec};
+
+        rc = lp_bench_codec_sizes(&figures->row[codec], geometry, &params, elements, err);
         if (rc < 0)
             return lp_error_wrap(err, rc, "%s as %s", name, lp_codec_id_name(codec));
     }
@@ -127,8 +129,11 @@ static int time_all(struct tensor_figures *figures, const struct lp_bench_data *
 {
     int rc;
 
-    for (uint32_t codec = 0; codec < MEASURE_ROWS; codec++)
-        LP_TRY(rc, lp_bench_codec_speed(&figures->row[codec], data, codec, speed->runs, err));
+    for (uint32_t codec = 0; codec < MEASURE_ROWS; codec++) {
+        const struct lp_plan_params params = {.codec = codec};
+
+        LP_TRY(rc, lp_bench_codec_speed(&figures->row[codec], data, &params, speed->runs, err));
+    }
     LP_TRY(rc, lp_bench_analysis_speed(data, speed->runs, &figures->analysis_gbps, err));
     figures->timed_bytes = data->geometry.logical_bytes;
     figures->timed = true;

@@ -69,13 +69,13 @@ static int check_back(const struct lp_bench_pack *pack, const void *elements, st
 }
 
 int lp_bench_codec_sizes(struct lp_bench_figures *figures, const struct lp_geometry *geometry,
-                         uint32_t codec, const void *elements, struct lp_error *err)
+                         const struct lp_plan_params *params, const void *elements,
+                         struct lp_error *err)
 {
-    const struct lp_plan_params params = {.codec = codec};
     struct lp_bench_pack pack;
     int rc;
 
-    LP_TRY(rc, lp_bench_pack_init(&pack, geometry, &params, elements, err));
+    LP_TRY(rc, lp_bench_pack_init(&pack, geometry, params, elements, err));
     rc = lp_bench_pack_run(&pack, elements, err);
     if (rc == 0)
         rc = check_back(&pack, elements, err);
@@ -182,13 +182,12 @@ static int time_row(struct run *run, struct lp_bench_figures *figures, uint32_t 
 }
 
 int lp_bench_codec_speed(struct lp_bench_figures *figures, const struct lp_bench_data *data,
-                         uint32_t codec, uint32_t runs, struct lp_error *err)
+                         const struct lp_plan_params *params, uint32_t runs, struct lp_error *err)
 {
-    const struct lp_plan_params params = {.codec = codec};
-    struct run run = {.data = data, .params = &params, .err = err};
+    struct run run = {.data = data, .params = params, .err = err};
     int rc;
 
-    LP_TRY(rc, lp_bench_pack_init(&run.pack, &data->geometry, &params, data->elements, err));
+    LP_TRY(rc, lp_bench_pack_init(&run.pack, &data->geometry, params, data->elements, err));
     rc = time_row(&run, figures, runs);
     describe(&run.pack.table, figures->timed_how, sizeof(figures->timed_how));
     lp_bench_pack_fini(&run.pack);

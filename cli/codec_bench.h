@@ -26,10 +26,12 @@ struct lp_bench_figures {
 /* Share of the raw bytes that the payload, metadata included, does not need. */
 double lp_bench_saving(const struct lp_bench_figures *figures);
 
-/* Sizes of the tensor in this codec (auto: the one that is chosen); the packed table is decoded and
- * compared. elements: all of them, borrowed. LP_EINTERNAL: they came back changed; LP_ENOMEM. */
+/* Sizes of the tensor packed as params say (codec auto: the one that is chosen); the packed table
+ * is decoded and compared. elements: all of them, borrowed. LP_EINTERNAL: they came back changed;
+ * LP_ENOMEM. */
 int lp_bench_codec_sizes(struct lp_bench_figures *figures, const struct lp_geometry *geometry,
-                         uint32_t codec, const void *elements, struct lp_error *err);
+                         const struct lp_plan_params *params, const void *elements,
+                         struct lp_error *err);
 
 /* A tensor in memory, over and over along its first dimension. */
 struct lp_bench_data {
@@ -46,7 +48,7 @@ void lp_bench_data_fini(struct lp_bench_data *data);
 
 /* The three speeds, medians of runs; what is decoded is compared. Errors as for sizes. */
 int lp_bench_codec_speed(struct lp_bench_figures *figures, const struct lp_bench_data *data,
-                         uint32_t codec, uint32_t runs, struct lp_error *err);
+                         const struct lp_plan_params *params, uint32_t runs, struct lp_error *err);
 
 /* Speed of the choice of a codec, of all bytes of the data. */
 int lp_bench_analysis_speed(const struct lp_bench_data *data, uint32_t runs, double *ret_gbps,

@@ -82,10 +82,12 @@ static int bench_codecs(struct lp_cli_bench *bench, const char *name,
     LP_TRY(rc, lp_codec_entropy(geometry->dtype, data->elements, geometry->n_elements, &bits,
                                 &bound, err));
     for (uint32_t codec = LP_CODEC_AUTO; codec < LP_CODEC_END; codec++) {
+        const struct lp_plan_params params = {
+            .codec = codec, .ibp_exact = lp_cli_has(bench->args, LP_CLI_IBP_EXACT)};
         struct lp_bench_figures figures = {0};
 
-        LP_TRY(rc, lp_bench_codec_sizes(&figures, geometry, codec, data->elements, err));
-        LP_TRY(rc, lp_bench_codec_speed(&figures, data, codec, bench->repeats, err));
+        LP_TRY(rc, lp_bench_codec_sizes(&figures, geometry, &params, data->elements, err));
+        LP_TRY(rc, lp_bench_codec_speed(&figures, data, &params, bench->repeats, err));
         tell_codec(bench, name, lp_codec_id_name(codec), bound, &figures, geometry->n_elements);
     }
     return 0;

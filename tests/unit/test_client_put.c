@@ -52,6 +52,31 @@ CLIENT_TEST(client_put, keeps_every_dtype)
     }
 }
 
+/* Words whose upper byte is 0x80 or 0x7f, the one as often as the other: no threshold masks a bit,
+ * so the published choice of masks saves nothing. */
+CLIENT_TEST(client_put, ibp_exact_is_the_published_choice)
+{
+    static const uint32_t flags[] = {0, LP_PUT_IBP_EXACT};
+    static const uint32_t codec[] = {LP_CODEC_IBP, LP_CODEC_RAW};
+    struct client_tensor tensor;
+
+    client_tensor_init(&tensor, LP_DTYPE_U32, 500, 32, SAMPLES_RANDOM, 3);
+    for (uint64_t i = 3; i < tensor.bytes; i += 4)
+        tensor.data[i] = tensor.data[i] < 128 ? 0x7f : 0x80;
+    for (size_t i = 0; i < 2; i++) {
+        struct lp_error err = {.struct_size = sizeof(err)};
+        struct lp_put_options options;
+
+        lp_options_init(&options, sizeof(options));
+        options.codec = LP_CODEC_IBP;
+        options.flags = LP_PUT_REPLACE | LP_PUT_VERIFY | flags[i];
+        cr_assert_eq(put_as(env->client, "t", &tensor, &options, &err), 0, "%s", err.text);
+        cr_assert_eq(info_of(env->client, "t").codec, codec[i]);
+        client_check_name(env->client, "t", &tensor);
+    }
+    client_tensor_fini(&tensor);
+}
+
 /* What is told of a tensor is true: sizes, version, and the daemon's epoch (0 without one). */
 CLIENT_TEST(client_put, tells_what_it_made)
 {
