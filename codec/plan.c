@@ -323,7 +323,8 @@ static int price_dict(struct planner *planner, struct candidate *candidate, stru
     }
     if (rc < 0)
         return lp_error_set(err, rc, "%s", why.text);
-    rc = make_table(&candidate->table, planner, LP_CODEC_DICT, lp_codec_dict_meta_bytes(&dict), err);
+    rc = make_table(&candidate->table, planner, LP_CODEC_DICT, lp_codec_dict_meta_bytes(&dict),
+                    err);
     if (rc < 0) {
         lp_codec_dict_fini(&dict);
         return rc;
@@ -456,8 +457,8 @@ static double cost_share(const struct planner *planner, const struct lp_price *p
            (double)planner->base.geometry.logical_bytes;
 }
 
-/* Candidates stand in the order raw, zip7, lane, dict, sparse, ibp s=4, ibp s=8: the first of equal costs
- * has the cheapest decoder. A codec that was asked for wins whatever it costs. */
+/* Candidates stand in the order raw, zip7, lane, dict, sparse, ibp s=4, ibp s=8: the first of equal
+ * costs has the cheapest decoder. A codec that was asked for wins whatever it costs. */
 static uint32_t choose(const struct planner *planner, const struct candidate *candidates,
                        uint32_t n)
 {
