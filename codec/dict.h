@@ -81,8 +81,9 @@ static inline uint32_t lp_dict_slot(const struct lp_dict *dict, uint32_t fold)
     return fold * dict->hash_factor >> (32 - dict->slot_bits);
 }
 
-/* The symbol of a value, or n_symbols: it has none. */
-static inline uint32_t lp_dict_find(const struct lp_dict *dict, uint64_t word)
+/* The symbol of a value, or n_symbols: it has none. elem_bytes is the dictionary's. */
+static inline __attribute__((always_inline)) uint32_t
+lp_dict_find_of(const struct lp_dict *dict, const uint32_t elem_bytes, uint64_t word)
 {
     const uint32_t fold = lp_dict_fold(word), mask = (1u << dict->slot_bits) - 1;
     uint32_t slot = lp_dict_slot(dict, fold);
@@ -91,11 +92,16 @@ static inline uint32_t lp_dict_find(const struct lp_dict *dict, uint64_t word)
         const uint32_t symbol = (dict->slots[slot] >> 16) - 1;
 
         if ((uint16_t)dict->slots[slot] == (uint16_t)fold &&
-            lp_dict_load(dict->values + (size_t)symbol * dict->elem_bytes, dict->elem_bytes) ==
-                word)
+            (elem_bytes <= 2 ||
+             lp_dict_load(dict->values + (size_t)symbol * elem_bytes, elem_bytes) == word))
             return symbol;
     }
     return lp_dict_symbols(dict);
+}
+
+static inline uint32_t lp_dict_find(const struct lp_dict *dict, uint64_t word)
+{
+    return lp_dict_find_of(dict, dict->elem_bytes, word);
 }
 
 /* From parameters to a checked struct. widths and values borrow for the call: n_levels widths,

@@ -2,6 +2,7 @@
 /* The AVX2 tier's row in the table. */
 #include "codec/ops_avx2.h"
 
+#include "codec/ops_dict.h"
 #include "codec/ops_ibp.h"
 #include "codec/ops_sparse.h"
 
@@ -11,6 +12,7 @@ void lp_codec_ops_avx2_fill(struct lp_codec_ops *ops)
     ops->lane_decode = lp_codec_avx2_lane_decode;
     ops->lane_encode = lp_codec_avx2_lane_encode;
     ops->exponent_histogram = lp_codec_avx2_exponent_histogram;
+    lp_codec_avx2_dict_fill(ops);
     lp_codec_avx2_ibp_fill(ops);
     lp_codec_avx2_sparse_fill(ops);
 }

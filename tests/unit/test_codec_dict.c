@@ -25,7 +25,7 @@ static uint64_t value_of(uint32_t i, uint32_t elem_bytes)
 {
     const uint64_t word = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
 
-    return elem_bytes == 8 ? word : elem_bytes == 1 ? i : (i << 7 | i >> 9) & 0xffffu;
+    return elem_bytes == 8 ? word : elem_bytes == 1 ? i * 53 % 256 : (i << 7 | i >> 9) & 0xffffu;
 }
 
 /* n elements of n_values values, the first ones most often. */
