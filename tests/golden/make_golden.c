@@ -24,14 +24,32 @@
         file                                                                                       \
     }
 
+/* What is done to the samples, so that one way of a codec is the best. */
+enum twist {
+    TWIST_NONE,
+    TWIST_ROWS,     /* scale differs by row: a window per record pays */
+    TWIST_COLUMNS,  /* scale differs by column and by first index: a base per column pays */
+    TWIST_POSITIVE, /* no sign is set */
+    TWIST_NEGATIVE, /* each sign is set */
+    TWIST_UPCAST,   /* the lower half of each element is zero */
+    TWIST_FEW,      /* thirty distinct values, some much more frequent */
+    TWIST_RARE,     /* one element in twenty is not zero */
+    TWIST_RARE_FEW, /* and these have few values */
+    TWIST_RARE_ONE, /* and these are all the same */
+    TWIST_HALF      /* every other element is zero, more or less */
+};
+
 struct tensor {
     uint32_t dtype, ndim;
     uint64_t dims[LP_FORMAT_DIMS_MAX];
     enum samples_kind kind;
     struct lp_plan_params params;
-    uint32_t codec;  /* that must come out */
-    int varied;      /* scale differs by record: a window per record pays */
+    uint32_t codec; /* that must come out */
+    enum twist twist;
     int random_rows; /* so many rows at the end are random bits */
+    /* Where not 0: byte meta_at - 1 of the metadata must be that, or the file would not show
+     * what its name says. */
+    uint32_t meta_at, meta_value;
 };
 
 #define PACKED(c)                                                                                  \
@@ -54,6 +72,12 @@ struct tensor {
     {                                                                                              \
         .codec = LP_CODEC_IBP, .ibp_word_bytes = (s)                                               \
     }
+
+/* Bytes of lane's metadata, plus one (docs/FORMAT.md, section 5). */
+#define WINDOW_AT 7
+#define SIGN_AT 8
+#define TRAILING_AT 10
+#define SPAN_AT 17
 
 static const struct {
     const char *name;
@@ -177,7 +201,7 @@ static const struct {
       {12, 100},
       SAMPLES_NORMAL,
       PACKED(LP_CODEC_LANE),
-      LP_CODEC_LANE,
+      .codec = LP_CODEC_LANE,
       .random_rows = 5}},
     {"lane_bf16_varied",
      {LP_DTYPE_BF16,
@@ -185,10 +209,16 @@ static const struct {
       {16, 100},
       SAMPLES_NORMAL,
       PACKED(LP_CODEC_LANE),
-      LP_CODEC_LANE,
-      .varied = 1}},
+      .codec = LP_CODEC_LANE,
+      .twist = TWIST_ROWS}},
     {"lane_f64_varied",
-     {LP_DTYPE_F64, 2, {5, 40}, SAMPLES_NORMAL, PACKED(LP_CODEC_LANE), LP_CODEC_LANE, .varied = 1}},
+     {LP_DTYPE_F64,
+      2,
+      {5, 40},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_LANE),
+      .codec = LP_CODEC_LANE,
+      .twist = TWIST_ROWS}},
     {"lane_bf16_small",
      {LP_DTYPE_BF16,
       2,
@@ -198,6 +228,194 @@ static const struct {
       .codec = LP_CODEC_LANE}},
     {"lane_bf16_slotted_small",
      {LP_DTYPE_BF16, 2, {3, 100}, SAMPLES_NORMAL, SLOTTED(LP_CODEC_LANE), .codec = LP_CODEC_LANE}},
+    {"lane_bf16_columns",
+     {LP_DTYPE_BF16,
+      2,
+      {40, 96},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_LANE),
+      .codec = LP_CODEC_LANE,
+      .twist = TWIST_COLUMNS,
+      .meta_at = WINDOW_AT,
+      .meta_value = LP_LANE_WINDOW_COLUMNS}},
+    {"lane_bf16_columns_span",
+     {LP_DTYPE_BF16,
+      3,
+      {3, 60, 16},
+      SAMPLES_NORMAL,
+      RECORD(LP_CODEC_LANE, 500),
+      .codec = LP_CODEC_LANE,
+      .twist = TWIST_COLUMNS,
+      .meta_at = SPAN_AT,
+      .meta_value = 960 & 0xff}},
+    {"lane_f16_columns_slotted",
+     {LP_DTYPE_F16,
+      2,
+      {90, 70},
+      SAMPLES_NORMAL,
+      SLOTTED(LP_CODEC_LANE),
+      .codec = LP_CODEC_LANE,
+      .twist = TWIST_COLUMNS,
+      .meta_at = WINDOW_AT,
+      .meta_value = LP_LANE_WINDOW_COLUMNS}},
+    {"lane_f64_columns",
+     {LP_DTYPE_F64,
+      2,
+      {60, 20},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_LANE),
+      .codec = LP_CODEC_LANE,
+      .twist = TWIST_COLUMNS,
+      .meta_at = WINDOW_AT,
+      .meta_value = LP_LANE_WINDOW_COLUMNS}},
+    {"lane_f32_positive",
+     {LP_DTYPE_F32,
+      2,
+      {6, 131},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_LANE),
+      .codec = LP_CODEC_LANE,
+      .twist = TWIST_POSITIVE,
+      .meta_at = SIGN_AT,
+      .meta_value = LP_LANE_SIGN_ZERO}},
+    {"lane_bf16_negative",
+     {LP_DTYPE_BF16,
+      2,
+      {6, 131},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_LANE),
+      .codec = LP_CODEC_LANE,
+      .twist = TWIST_NEGATIVE,
+      .meta_at = SIGN_AT,
+      .meta_value = LP_LANE_SIGN_ONE}},
+    {"lane_f32_upcast",
+     {LP_DTYPE_F32,
+      2,
+      {6, 131},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_LANE),
+      .codec = LP_CODEC_LANE,
+      .twist = TWIST_UPCAST,
+      .meta_at = TRAILING_AT,
+      .meta_value = 16}},
+    {"lane_f64_upcast",
+     {LP_DTYPE_F64,
+      2,
+      {6, 71},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_LANE),
+      .codec = LP_CODEC_LANE,
+      .twist = TWIST_UPCAST,
+      .meta_at = TRAILING_AT,
+      .meta_value = 32}},
+    {"lane_i8",
+     {LP_DTYPE_I8, 2, {9, 301}, SAMPLES_NORMAL, PACKED(LP_CODEC_LANE), .codec = LP_CODEC_LANE}},
+    {"lane_u8_slotted",
+     {LP_DTYPE_U8, 2, {9, 301}, SAMPLES_NORMAL, SLOTTED(LP_CODEC_LANE), .codec = LP_CODEC_LANE}},
+    {"zip7_bf16",
+     {LP_DTYPE_BF16, 2, {9, 201}, SAMPLES_NORMAL, PACKED(LP_CODEC_ZIP7), .codec = LP_CODEC_ZIP7}},
+    {"zip7_bf16_slotted",
+     {LP_DTYPE_BF16,
+      2,
+      {9, 100},
+      SAMPLES_NORMAL,
+      SLOTTED(LP_CODEC_ZIP7),
+      .codec = LP_CODEC_ZIP7,
+      .random_rows = 2}},
+    {"dict_bf16",
+     {LP_DTYPE_BF16,
+      2,
+      {9, 201},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_DICT),
+      .codec = LP_CODEC_DICT,
+      .twist = TWIST_FEW,
+      .random_rows = 2}},
+    {"dict_f32_slotted",
+     {LP_DTYPE_F32,
+      2,
+      {9, 100},
+      SAMPLES_NORMAL,
+      SLOTTED(LP_CODEC_DICT),
+      .codec = LP_CODEC_DICT,
+      .twist = TWIST_FEW}},
+    {"dict_i64",
+     {LP_DTYPE_I64, 2, {9, 77}, SAMPLES_NORMAL, PACKED(LP_CODEC_DICT), .codec = LP_CODEC_DICT}},
+    {"dict_u8",
+     {LP_DTYPE_U8,
+      1,
+      {5000},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_DICT),
+      .codec = LP_CODEC_DICT,
+      .twist = TWIST_FEW}},
+    {"sparse_f32_one",
+     {LP_DTYPE_F32,
+      2,
+      {40, 333},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_SPARSE),
+      .codec = LP_CODEC_SPARSE,
+      .twist = TWIST_RARE_ONE,
+      .meta_at = 1,
+      .meta_value = 0}},
+    {"sparse_i16_raw",
+     {LP_DTYPE_I16,
+      2,
+      {20, 333},
+      SAMPLES_RANDOM,
+      PACKED(LP_CODEC_SPARSE),
+      .codec = LP_CODEC_SPARSE,
+      .twist = TWIST_RARE,
+      .meta_at = 1,
+      .meta_value = LP_CODEC_RAW}},
+    {"sparse_f32_lane",
+     {LP_DTYPE_F32,
+      2,
+      {40, 500},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_SPARSE),
+      .codec = LP_CODEC_SPARSE,
+      .twist = TWIST_RARE,
+      .random_rows = 1,
+      .meta_at = 1,
+      .meta_value = LP_CODEC_LANE}},
+    {"sparse_bf16_lane_half",
+     {LP_DTYPE_BF16,
+      2,
+      {20, 500},
+      SAMPLES_NORMAL,
+      SLOTTED(LP_CODEC_SPARSE),
+      .codec = LP_CODEC_SPARSE,
+      .twist = TWIST_HALF,
+      .meta_at = 1,
+      .meta_value = LP_CODEC_LANE}},
+    {"sparse_f64_dict",
+     {LP_DTYPE_F64,
+      2,
+      {40, 200},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_SPARSE),
+      .codec = LP_CODEC_SPARSE,
+      .twist = TWIST_RARE_FEW,
+      .meta_at = 1,
+      .meta_value = LP_CODEC_DICT}},
+    {"sparse_u8_wide",
+     {LP_DTYPE_U8,
+      1,
+      {70000},
+      SAMPLES_NORMAL,
+      RECORD(LP_CODEC_SPARSE, 32768),
+      .codec = LP_CODEC_SPARSE,
+      .twist = TWIST_RARE_FEW}},
+    {"sparse_f32_grouped",
+     {LP_DTYPE_F32,
+      2,
+      {301, 10},
+      SAMPLES_NORMAL,
+      PACKED(LP_CODEC_SPARSE),
+      .codec = LP_CODEC_SPARSE,
+      .twist = TWIST_RARE_FEW}},
 };
 
 static void die(const char *what, const char *why)
@@ -217,17 +435,57 @@ static void write_file(const char *folder, const char *name, const void *bytes, 
         die(path, "cannot be written");
 }
 
-/* Multiply the elements of each row by a power of two of its own: the exponent's field grows. */
-static void vary(const struct tensor *tensor, const struct lp_geometry *geometry, uint8_t *data)
+/* Element i, twisted. hash is a number of its own for each i, first the tensor's first elements. */
+static uint64_t twist_element(const struct tensor *tensor, const struct lp_geometry *geometry,
+                              uint64_t i, uint64_t word, const uint64_t first[30])
+{
+    const uint32_t bits = 8 * geometry->elem_bytes;
+    const uint32_t mantissa = lp_codec_dtype_info(tensor->dtype)->mantissa_bits;
+    const uint64_t sign = UINT64_C(1) << (bits - 1);
+    const uint64_t columns = tensor->dims[tensor->ndim - 1];
+    uint64_t state = i;
+    const uint64_t hash = samples_next(&state);
+    const uint64_t pick = hash % 4 == 0 ? hash >> 8 & 15 : hash >> 8 & 3;
+
+    switch (tensor->twist) {
+    case TWIST_ROWS:
+        return word + ((i / geometry->row_elements * 5 % 64) << mantissa);
+    case TWIST_COLUMNS:
+        return word + ((i % columns * 5 % 16 + i / geometry->row_elements * 3 % 4) << mantissa);
+    case TWIST_POSITIVE:
+        return word & ~sign;
+    case TWIST_NEGATIVE:
+        return word | sign;
+    case TWIST_UPCAST:
+        return word >> (bits / 2) << (bits / 2);
+    case TWIST_FEW:
+        return first[pick];
+    case TWIST_RARE:
+        return hash % 20 == 0 ? word | 1 : 0;
+    case TWIST_RARE_FEW:
+        return hash % 20 == 0 ? first[pick] | 1 : 0;
+    case TWIST_RARE_ONE:
+        return hash % 20 == 0 ? first[0] | 1 : 0;
+    case TWIST_HALF:
+        return hash % 2 == 0 ? word : 0;
+    case TWIST_NONE:
+        break;
+    }
+    return word;
+}
+
+static void twist(const struct tensor *tensor, const struct lp_geometry *geometry, uint8_t *data)
 {
     const uint32_t bytes = geometry->elem_bytes;
-    const uint32_t mantissa = lp_codec_dtype_info(tensor->dtype)->mantissa_bits;
+    uint64_t first[30] = {0};
 
+    for (uint64_t i = 0; i < LP_MIN(geometry->n_elements, LP_ARRAY_LEN(first)); i++)
+        memcpy(&first[i], data + i * bytes, bytes);
     for (uint64_t i = 0; i < geometry->n_elements; i++) {
         uint64_t word = 0;
 
         memcpy(&word, data + i * bytes, bytes);
-        word += (i / geometry->row_elements * 5 % 64) << mantissa;
+        word = twist_element(tensor, geometry, i, word, first);
         memcpy(data + i * bytes, &word, bytes);
     }
 }
@@ -242,8 +500,8 @@ static uint8_t *make_data(const struct tensor *tensor, struct lp_geometry *ret_g
     if (data == NULL)
         die("a tensor", "no memory");
     samples_fill(tensor->kind, tensor->dtype, ret_geometry->n_elements, 2026, data);
-    if (tensor->varied)
-        vary(tensor, ret_geometry, data);
+    if (tensor->twist != TWIST_NONE)
+        twist(tensor, ret_geometry, data);
     if (tensor->random_rows > 0) {
         const uint64_t n = (uint64_t)tensor->random_rows * ret_geometry->row_elements;
 
@@ -274,6 +532,10 @@ static void write_valid(const char *folder)
 
         if (packed.table.codec != files[i].tensor.codec)
             die(files[i].name, "has another codec than it should show");
+        if (files[i].tensor.meta_at != 0 &&
+            packed.head[packed.table.meta_offset + files[i].tensor.meta_at - 1] !=
+                files[i].tensor.meta_value)
+            die(files[i].name, "has other metadata than it should show");
         file = lpk_memory_write(&packed, names, 1, &bytes);
         (void)snprintf(name, sizeof(name), "%s.lpk", files[i].name);
         write_file(folder, name, file, bytes);
@@ -374,6 +636,8 @@ enum harm {
     HARM_TABLE_U64,  /* field, all hashes renewed */
     HARM_TABLE_BARE, /* a byte of the table flipped, no hash renewed */
     HARM_META_U8,
+    HARM_META_COPY, /* the byte at becomes that at value */
+    HARM_META_LAST, /* the last byte becomes value */
     HARM_INDEX_U16,
     HARM_INDEX_U64,
     HARM_DATA_FLIP, /* hashes renewed */
@@ -423,7 +687,7 @@ static const struct {
     {"table_flags", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U32, 12, 1},
     {"table_dtype_unknown", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U8, 16, 255},
     {"table_dtype_no_float", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U8, 16, 9},
-    {"table_codec_unknown", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U8, 17, 4},
+    {"table_codec_unknown", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U8, 17, 99},
     {"table_codec_other", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U8, 17, 2},
     {"table_layout_unknown", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U8, 18, 0},
     {"table_raw_slotted", "raw_f32", "LP_ECORRUPT", HARM_TABLE_U8, 18, 2},
@@ -459,9 +723,36 @@ static const struct {
     {"meta_lane_six_levels", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 0, 6},
     {"meta_lane_width_four", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 1, 4},
     {"meta_lane_width_zero", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 2, 0},
-    {"meta_lane_window", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 6, 2},
-    {"meta_lane_zero_byte", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 7, 1},
-    {"meta_lane_rank_too_large", "lane_f16", "LP_ECORRUPT", HARM_META_U8, 8, 32},
+    {"meta_lane_window", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 6, 3},
+    {"meta_lane_columns_missing", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 6, 2},
+    {"meta_lane_sign", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 7, 3},
+    {"meta_lane_sign_of_i8", "lane_i8", "LP_ECORRUPT", HARM_META_U8, 7, 1},
+    {"meta_lane_exponent_bits", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 8, 7},
+    {"meta_lane_exponent_bits_of_i8", "lane_i8", "LP_ECORRUPT", HARM_META_U8, 8, 7},
+    {"meta_lane_trailing", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 9, 8},
+    {"meta_lane_zero_byte", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 10, 1},
+    {"meta_lane_period_without_window", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 12, 1},
+    {"meta_lane_span_without_window", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 17, 1},
+    {"meta_lane_no_period", "lane_bf16_columns", "LP_ECORRUPT", HARM_META_U8, 12, 0},
+    {"meta_lane_period_huge", "lane_bf16_columns", "LP_ECORRUPT", HARM_META_U8, 15, 0x80},
+    {"meta_lane_span_odd", "lane_bf16_columns_span", "LP_ECORRUPT", HARM_META_U8, 16, 0xc1},
+    {"meta_lane_span_huge", "lane_bf16_columns_span", "LP_ECORRUPT", HARM_META_U8, 23, 0x80},
+    {"meta_lane_column_too_large", "lane_f16_columns_slotted", "LP_ECORRUPT", HARM_META_LAST, 0,
+     32},
+    {"meta_lane_rank_too_large", "lane_f16", "LP_ECORRUPT", HARM_META_U8, 24, 32},
+    {"meta_lane_rank_twice", "lane_bf16_small", "LP_ECORRUPT", HARM_META_COPY, 24, 25},
+    {"meta_zip7_window_past_range", "zip7_bf16", "LP_ECORRUPT", HARM_META_U8, 0, 250},
+    {"meta_zip7_zero_byte", "zip7_bf16", "LP_ECORRUPT", HARM_META_U8, 7, 1},
+    {"meta_dict_no_levels", "dict_bf16", "LP_ECORRUPT", HARM_META_U8, 0, 0},
+    {"meta_dict_width_nine", "dict_bf16", "LP_ECORRUPT", HARM_META_U8, 1, 9},
+    {"meta_dict_zero_bytes", "dict_bf16", "LP_ECORRUPT", HARM_META_U8, 6, 1},
+    {"meta_dict_no_values", "dict_bf16", "LP_ECORRUPT", HARM_META_U8, 8, 0},
+    {"meta_dict_values_wrap", "dict_bf16", "LP_ECORRUPT", HARM_META_U8, 11, 0x80},
+    {"meta_dict_value_twice", "dict_u8", "LP_ECORRUPT", HARM_META_COPY, 16, 17},
+    {"meta_sparse_values", "sparse_f32_one", "LP_ECORRUPT", HARM_META_U8, 0, 2},
+    {"meta_sparse_zero_byte", "sparse_f32_one", "LP_ECORRUPT", HARM_META_U8, 7, 1},
+    {"meta_sparse_one_too_long", "sparse_f32_one", "LP_ECORRUPT", HARM_META_U8, 15, 1},
+    {"meta_sparse_window", "sparse_f32_lane", "LP_ECORRUPT", HARM_META_U8, 8 + 6, 1},
     {"meta_ibp_word", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 0, 5},
     {"meta_ibp_zero_byte", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 1, 1},
     {"meta_ibp_words", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 4, 16},
@@ -482,6 +773,13 @@ static const struct {
     {"record_ibp_too_long", "ibp4_f32", "LP_ECORRUPT", HARM_DATA_FLIP, 0, 0xff},
     {"record_ibp_padding", "ibp4_f32", "LP_ECORRUPT", HARM_DATA_FLIP, 3, 1},
     {"record_lane_code", "lane_bf16_small", "LP_ECORRUPT", HARM_DATA_FLIP, 16, 0xff},
+    {"record_zip7_code", "zip7_bf16", "LP_ECORRUPT", HARM_DATA_FLIP, 219, 0xff},
+    {"record_dict_code", "dict_bf16", "LP_ECORRUPT", HARM_DATA_FLIP, 1, 0xff},
+    {"record_zip7_padding", "zip7_bf16", "LP_ECORRUPT", HARM_DATA_FLIP, 276, 0xff},
+    {"record_sparse_count", "sparse_f32_one", "LP_ECORRUPT", HARM_DATA_FLIP, 0, 0x3f},
+    {"record_sparse_count_past_record", "sparse_f32_one", "LP_ECORRUPT", HARM_DATA_FLIP, 1, 0x7f},
+    {"record_sparse_plain_of_raw", "sparse_i16_raw", "LP_ECORRUPT", HARM_DATA_FLIP, 1, 0x80},
+    {"record_sparse_places", "sparse_f32_one", "LP_ECORRUPT", HARM_DATA_FLIP, 12, 0xff},
 };
 
 static void open_victim(struct victim *victim, const char *from)
@@ -526,6 +824,12 @@ static void harm(struct victim *victim, enum harm kind, uint64_t at, uint64_t va
               kind == HARM_META_U8     ? 1
               : kind == HARM_INDEX_U16 ? 2
                                        : 8);
+        seal(victim);
+    } else if (kind == HARM_META_COPY) {
+        file[victim->meta + at] = file[victim->meta + value];
+        seal(victim);
+    } else if (kind == HARM_META_LAST) {
+        file[victim->meta + victim->table.meta_bytes - 1] = (uint8_t)value;
         seal(victim);
     } else if (kind == HARM_DATA_FLIP) {
         file[victim->data + at] ^= (uint8_t)value;
