@@ -18,6 +18,7 @@ lp_criterion_test(lpk test_lpk.c LIBS ${lp_codec_libs})
 lp_criterion_test(plan test_plan.c LIBS ${lp_codec_libs})
 lp_criterion_test(sample test_sample.c LIBS ${lp_codec_libs})
 lp_criterion_test(traps test_traps.c LIBS ${lp_codec_libs} TIMEOUT 600)
+lp_criterion_test(huge test_huge.c LIBS ${lp_codec_libs} TIMEOUT 1200)
 lp_criterion_test(analysis test_analysis.c LIBS ${lp_codec_libs} m)
 
 # Each published vector is read, so a skipped run says so: exit 77.
