@@ -8,8 +8,8 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "client/backend.h"
+#include "client/gpu_table.h"
 #include "client/names.h"
-#include "cuda/gpu_launch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -98,45 +98,6 @@ static int register_chunk(struct lp_gpu *gpu, const struct lp_chunk_map *map,
     return lp_gpu_register(gpu, &key, memory, map->n_bytes, true, ret_mapping, err);
 }
 
-static int describe(const struct lp_tensor *tensor, struct lp_gpu *gpu, const uint64_t *segments,
-                    struct lp_gpu_table **ret_table, struct lp_error *err)
-{
-    const struct lp_table *table = &tensor->table;
-    const uint64_t last = table->n_records == 0 ? 0 : table->n_records - 1;
-    const struct lp_gpu_table_params params = {
-        .codec = table->codec,
-        .layout = table->layout,
-        .dtype = table->geometry.dtype,
-        .elem_bytes = table->geometry.elem_bytes,
-        .record_elements = table->record_elements,
-        .last_elements = table->n_records == 0 ? 0 : lp_codec_table_record_elements(table, last),
-        .align_bytes = table->align_bytes,
-        .stride = table->stride,
-        .index_entry_bytes = table->index_entry_bytes,
-        .n_records = table->n_records,
-        .n_elements = table->geometry.n_elements,
-        .segment_bytes = table->segment_bytes,
-        .last_segment_bytes =
-            table->n_segments == 0 ? 0 : lp_codec_table_segment_bytes(table, table->n_segments - 1),
-        .records_per_segment = table->records_per_segment,
-        .n_segments = table->n_segments,
-        .segments_dev = segments,
-        .index = tensor->view.index,
-        .index_bytes = table->index_bytes,
-        .lane_levels = table->lane.n_levels,
-        .lane_base_bytes = table->lane.base_bytes,
-        .lane_exponent_bits = table->lane.exponent_bits,
-        .lane_widths = table->lane.widths,
-        .lane_ranks = table->lane.rank,
-        .ibp_word_bytes = table->ibp.word_bytes,
-        .ibp_words = table->ibp.n_words,
-        .ibp_mask = table->ibp.mask,
-        .ibp_value = table->ibp.value,
-    };
-
-    return lp_gpu_table_new(gpu, &params, ret_table, err);
-}
-
 /* Under the session's lock. *ret_device is new and in nobody's list. */
 static int make_device(struct lp_tensor *tensor, int ordinal, struct lp_device_table **ret_device,
                        struct lp_error *err)
@@ -145,6 +106,7 @@ static int make_device(struct lp_tensor *tensor, int ordinal, struct lp_device_t
     struct lp_device_table *device =
         lp_mem_zalloc(sizeof(*device) + n * sizeof(device->mappings[0]));
     uint64_t *segments = lp_mem_alloc_array((size_t)n + 1, sizeof(*segments));
+    struct lp_gpu_table_params params;
     struct lp_gpu *gpu;
     int rc;
 
@@ -159,7 +121,8 @@ static int make_device(struct lp_tensor *tensor, int ordinal, struct lp_device_t
         device->n_mappings++;
         segments[i] = lp_gpu_mapping_address(device->mappings[i]) + tensor->extents[i + 1].offset;
     }
-    LP_TRY_GOTO(rc, describe(tensor, gpu, segments, &device->table, err), fail);
+    lp_client_gpu_table_params(&params, &tensor->view, segments);
+    LP_TRY_GOTO(rc, lp_gpu_table_new(gpu, &params, &device->table, err), fail);
     lp_mem_free(segments);
     *ret_device = device;
     return 0;

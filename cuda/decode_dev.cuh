@@ -19,7 +19,9 @@ struct lp_gpu_record {
     uint32_t first, last; /* elements [first, last) go out ... */
     unsigned char *out;   /* ... to here, without gaps; on a border of an element's size */
     uint32_t lane;
-    unsigned char *scratch; /* LP_GATHER_SCRATCH_BYTES of shared memory, the warp's own */
+    unsigned char *scratch; /* of shared memory, the warp's own: as much as the codec asked for */
+    uint32_t columns;       /* of element 0: its group << 16, and where in the period it stands */
+    uint32_t turn;          /* the first element of the next group */
 };
 
 /* bytes [first, last) of a run that lies in shared memory go to out. Byte by byte, but for whole
@@ -120,7 +122,7 @@ LP_DEVICE bool lp_gpu_decode_ibp(const lp_gpu_record &record, const lp_gather_ta
     const uint32_t limit = 8 * (record.stored_bytes - head_bytes);
     const uint32_t first_byte = record.first * table.elem_bytes,
                    last_byte = record.last * table.elem_bytes;
-    const uint4 *const parts = reinterpret_cast<const uint4 *>(table.ibp_dev);
+    const uint4 *const parts = reinterpret_cast<const uint4 *>(table.meta_dev);
     const bool words =
         ((reinterpret_cast<uintptr_t>(record.out) | first_byte | last_byte) & 3) == 0;
     uint32_t used = 0;

@@ -19,19 +19,20 @@
 LP_GATHER_KERNEL(lp_gather_raw_any, lp_gather_raw)
 LP_GATHER_KERNEL(lp_gather_ibp_any, lp_gather_ibp)
 
-/* Any levels, and those that the encoder most often chooses (codec_lane_learn.c). */
-#define LP_GATHER_LANE(dtype)                                                                      \
-    LP_GATHER_KERNEL(lp_gather_lane_##dtype, lp_gather_lane<lp_lane_##dtype, lp_lane_any_widths>)
+/* Any levels of any split, and levels of the dtypes that the encoder most often chooses
+ * (codec_lane_learn.c); three bits alone are codec zip7's. */
+#define LP_GATHER_LANE(elem_bytes)                                                                 \
+    LP_GATHER_KERNEL(lp_gather_lane_any_##elem_bytes,                                              \
+                     lp_gather_lane<lp_lane_any_split<elem_bytes>, lp_lane_any_widths>)
 #define LP_GATHER_LEVELS(dtype, levels, ...)                                                       \
     LP_GATHER_KERNEL(lp_gather_lane_##dtype##_##levels,                                            \
                      lp_gather_lane<lp_lane_##dtype, lp_lane_widths<__VA_ARGS__>>)
-LP_GATHER_LANE(f64)
-LP_GATHER_LANE(f32)
-LP_GATHER_LANE(f16)
-LP_GATHER_LANE(bf16)
-LP_GATHER_LANE(f8_e4m3)
-LP_GATHER_LANE(f8_e5m2)
+LP_GATHER_LANE(1)
+LP_GATHER_LANE(2)
+LP_GATHER_LANE(4)
+LP_GATHER_LANE(8)
 
+LP_GATHER_LEVELS(bf16, 3, 3)
 LP_GATHER_LEVELS(bf16, 223, 2, 2, 3)
 LP_GATHER_LEVELS(bf16, 2223, 2, 2, 2, 3)
 LP_GATHER_LEVELS(bf16, 123, 1, 2, 3)
@@ -39,3 +40,12 @@ LP_GATHER_LEVELS(bf16, 1123, 1, 1, 2, 3)
 LP_GATHER_LEVELS(f32, 223, 2, 2, 3)
 LP_GATHER_LEVELS(f32, 2223, 2, 2, 2, 3)
 LP_GATHER_LEVELS(f16, 33, 3, 3)
+
+/* Codecs that ask for an element's size only. */
+#define LP_GATHER_SIZES(name, codec)                                                               \
+    LP_GATHER_KERNEL(lp_gather_##name##_1, codec<1>)                                               \
+    LP_GATHER_KERNEL(lp_gather_##name##_2, codec<2>)                                               \
+    LP_GATHER_KERNEL(lp_gather_##name##_4, codec<4>)                                               \
+    LP_GATHER_KERNEL(lp_gather_##name##_8, codec<8>)
+LP_GATHER_SIZES(dict, lp_gather_dict_values)
+LP_GATHER_SIZES(sparse, lp_gather_sparse_values)

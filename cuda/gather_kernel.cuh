@@ -11,7 +11,7 @@
 #ifndef LP_CUDA_GATHER_KERNEL_CUH
 #define LP_CUDA_GATHER_KERNEL_CUH
 
-#include "cuda/lane_dev.cuh"
+#include "cuda/sparse_dev.cuh"
 
 /* --- looking up ------------------------------------------------------------------------------- */
 
@@ -27,13 +27,14 @@ enum lp_gather_kind {
 struct alignas(16) lp_gather_item {
     uint64_t source;       /* device address: sector border below the record, or the default row */
     uint64_t out;          /* of the piece */
-    uint32_t before;       /* bytes from source to the record */
     uint32_t stored_bytes; /* of the record */
     uint32_t fetch_bytes;  /* from source on, whole sectors */
-    uint32_t kind;         /* enum lp_gather_kind */
     uint32_t elements;     /* of the record */
     uint32_t first, last;  /* those that are wanted */
-    uint32_t unused;
+    uint32_t columns;      /* struct lp_gpu_record says what these are */
+    uint32_t turn;
+    uint16_t before; /* bytes from source to the record */
+    uint16_t kind;   /* enum lp_gather_kind */
 };
 static_assert(sizeof(lp_gather_item) == LP_GATHER_ITEM_BYTES, "gather_plan.c reserves this much");
 
@@ -115,7 +116,7 @@ LP_DEVICE void lp_gather_find(const lp_gather_table &t, uint64_t record, uint32_
         reinterpret_cast<const uint64_t *>(t.segments_dev)[segment] + offset + skip;
 
     item.kind = bytes == raw_length ? LP_GATHER_RAW : LP_GATHER_CODED;
-    item.before = (uint32_t)address & (LP_FORMAT_SECTOR_BYTES - 1);
+    item.before = (uint16_t)(address & (LP_FORMAT_SECTOR_BYTES - 1));
     item.source = address - item.before;
     item.stored_bytes = length;
     item.fetch_bytes =
@@ -123,6 +124,22 @@ LP_DEVICE void lp_gather_find(const lp_gather_table &t, uint64_t record, uint32_
     item.elements = part ? last - first : n;
     item.first = part ? 0 : first;
     item.last = part ? last - first : last;
+}
+
+/* Which columns the elements of a record from its first one on have. The last group of a table
+ * turns into no other one. */
+LP_DEVICE void lp_gather_find_columns(const lp_gather_columns &c, uint64_t first,
+                                      lp_gather_item &item)
+{
+    const uint64_t phase = first - lp_gather_divide(first, c.period) * c.period.by;
+    uint64_t group = 0, left = item.elements;
+
+    if (c.span.by != 0) {
+        group = lp_gather_divide(first, c.span);
+        left = (group + 1) * c.span.by - first;
+    }
+    item.columns = (uint32_t)(group << 16 | phase);
+    item.turn = left < item.elements ? (uint32_t)left : 0xffffffffu;
 }
 
 /* The number of output row i. A negative one becomes too large. */
@@ -142,7 +159,7 @@ LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
     const uint64_t position = lp_gather_divide(i, a.pieces), piece = i - position * a.pieces.by;
     const uint64_t row = lp_gather_row(a, position),
                    row_out = a.out_dev + position * a.row_elements * t.elem_bytes;
-    lp_gather_item item = {0, row_out, 0, 0, 0, LP_GATHER_NOTHING, 0, 0, 0, 0};
+    lp_gather_item item = {0, row_out, 0, 0, 0, 0, 0, 0, 0, 0, LP_GATHER_NOTHING};
 
     if (row >= a.table_rows) {
         if (piece != 0)
@@ -166,6 +183,8 @@ LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
     item.out = row_out + (from - begin) * t.elem_bytes;
     if (item.kind == LP_GATHER_BAD)
         lp_gpu_report(a.status_dev, LP_GATHER_STATUS_CORRUPT | (position + 1));
+    else if (t.columns.pitch != 0)
+        lp_gather_find_columns(t.columns, record_begin, item);
     return item;
 }
 
@@ -202,23 +221,41 @@ LP_DEVICE void lp_gather_copy_default(const lp_gather_args &a, const lp_gather_i
         out[i] = from[i];
 }
 
-/* The decoders by codec: what a kernel passes to lp_gather_body(). */
+/* The decoders by codec: what a kernel passes to lp_gather_body(). SCRATCH: as gather_plan.c
+ * reserves it. */
 struct lp_gather_raw {
+    static constexpr uint32_t SCRATCH = LP_GATHER_SCRATCH_NONE;
     LP_DEVICE bool decode(const lp_gpu_record &, const lp_gather_table &)
     {
         return false; /* codec raw has no coded records */
     }
 };
 struct lp_gather_ibp {
+    static constexpr uint32_t SCRATCH = LP_GATHER_SCRATCH_NONE;
     LP_DEVICE bool decode(const lp_gpu_record &record, const lp_gather_table &table)
     {
         return lp_gpu_decode_ibp(record, table);
     }
 };
 template <class F, class L> struct lp_gather_lane {
+    static constexpr uint32_t SCRATCH = LP_GATHER_SCRATCH_LANE_BYTES;
     LP_DEVICE bool decode(const lp_gpu_record &record, const lp_gather_table &table)
     {
         return lp_gpu_decode_lane<F, L>(record, table);
+    }
+};
+template <uint32_t ELEM> struct lp_gather_dict_values {
+    static constexpr uint32_t SCRATCH = LP_GATHER_SCRATCH_NONE;
+    LP_DEVICE bool decode(const lp_gpu_record &record, const lp_gather_table &table)
+    {
+        return lp_gpu_decode_dict<ELEM>(record, table);
+    }
+};
+template <uint32_t ELEM> struct lp_gather_sparse_values {
+    static constexpr uint32_t SCRATCH = LP_GATHER_SCRATCH_SPARSE_BYTES;
+    LP_DEVICE bool decode(const lp_gpu_record &record, const lp_gather_table &table)
+    {
+        return lp_gpu_decode_sparse<ELEM>(record, table);
     }
 };
 
@@ -233,7 +270,9 @@ LP_DEVICE void lp_gather_put(const lp_gather_args &a, const lp_gather_item &item
                                   item.last,
                                   reinterpret_cast<unsigned char *>(item.out),
                                   lane,
-                                  scratch};
+                                  scratch,
+                                  item.columns,
+                                  item.turn};
     const uint32_t kind = item.kind;
 
     if (kind == LP_GATHER_CODED) {
@@ -261,9 +300,8 @@ template <class Codec> LP_DEVICE void lp_gather_body(const lp_gather_args &a)
     const uint32_t lane = threadIdx.x & (LP_GATHER_WARP - 1), warp = threadIdx.x / LP_GATHER_WARP;
     const uint32_t warps = blockDim.x / LP_GATHER_WARP;
     unsigned char *const mine = shared + lp_gpu_keep(warp * a.warp_bytes);
-    lp_gather_item *const items =
-        reinterpret_cast<lp_gather_item *>(mine + LP_GATHER_SCRATCH_BYTES);
-    const uint32_t stages = LP_GATHER_SCRATCH_BYTES + LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES;
+    lp_gather_item *const items = reinterpret_cast<lp_gather_item *>(mine + Codec::SCRATCH);
+    const uint32_t stages = Codec::SCRATCH + LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES;
     const uint32_t both = lp_gpu_keep(2 * stages + (a.n_stages - 1) * a.stage_bytes);
     const uint64_t n_items = a.n_rows * a.pieces.by;
     const uint64_t stride = (uint64_t)gridDim.x * warps * a.items_per_warp;

@@ -3,6 +3,7 @@
 #include "cuda/gather_plan.h"
 
 #include "base/bytes.h"
+#include "cuda/gather_codec.h"
 
 #include <string.h>
 
@@ -35,61 +36,7 @@ static int check_params(const struct lp_gpu_table_params *p, struct lp_error *er
     return 0;
 }
 
-/* Exponents by code. Code 0 goes to the next level: what stands for it is never used. */
-static int plan_levels(struct lp_gather_table *t, const struct lp_gpu_table_params *p,
-                       struct lp_error *err)
-{
-    uint32_t symbol = 0;
-
-    if (p->lane_levels < 1 || p->lane_levels > LP_FORMAT_LANE_LEVELS_MAX)
-        return lp_error_set(err, LP_EINVAL, "%u lane levels", (unsigned)p->lane_levels);
-    t->n_levels = p->lane_levels;
-    t->base_bytes = p->lane_base_bytes;
-    t->exponent_mask = (1u << p->lane_exponent_bits) - 1;
-    for (uint32_t k = 0; k < p->lane_levels; k++) {
-        struct lp_gather_level *const level = &t->level[k];
-
-        if (p->lane_widths[k] < 1 || p->lane_widths[k] > LP_FORMAT_LANE_WIDTH_MAX)
-            return lp_error_set(err, LP_EINVAL, "lane level of %u bits",
-                                (unsigned)p->lane_widths[k]);
-        level->width = p->lane_widths[k];
-        for (uint32_t code = 1; code < 1u << level->width; code++, symbol++) {
-            const uint32_t rank = p->lane_ranks[symbol], shift = 8 * (code % 4);
-
-            level->low[code / 4] |= (rank & 0xff) << shift;
-            level->high[code / 4] |= (rank >> 8) << shift;
-        }
-    }
-    return 0;
-}
-
-/* What the decoder of the table's codec wants to know. */
-static int plan_codec(struct lp_gather_table *t, const struct lp_gpu_table_params *p,
-                      struct lp_error *err)
-{
-    switch ((enum lp_codec_id)p->codec) {
-    case LP_CODEC_LANE:
-        return plan_levels(t, p, err);
-    case LP_CODEC_IBP:
-        if (p->ibp_word_bytes != 4 && p->ibp_word_bytes != 8)
-            return lp_error_set(err, LP_EINVAL, "ibp words of %u bytes",
-                                (unsigned)p->ibp_word_bytes);
-        t->ibp_word_bytes = p->ibp_word_bytes;
-        t->ibp_parts = p->ibp_words * (p->ibp_word_bytes / 4);
-        return 0;
-    case LP_CODEC_ZIP7:
-    case LP_CODEC_DICT:
-    case LP_CODEC_SPARSE:
-        return lp_error_set(err, LP_EINVAL, "no kernel reads codec %u", (unsigned)p->codec);
-    case LP_CODEC_RAW:
-    case LP_CODEC_AUTO:
-    case LP_CODEC_END:
-        break;
-    }
-    return 0;
-}
-
-static struct lp_gather_divisor plan_divisor(uint64_t by)
+struct lp_gather_divisor lp_gpu_plan_divisor(uint64_t by)
 {
     struct lp_gather_divisor d = {by, 0, {0, 0}};
     uint32_t bits = 0;
@@ -117,8 +64,8 @@ int lp_gpu_plan_table(struct lp_gather_table *ret_table, const struct lp_gpu_tab
     t.n_records = p->n_records;
     t.segment_bytes = p->segment_bytes;
     t.last_segment_bytes = p->last_segment_bytes;
-    t.records_per_segment = plan_divisor(p->records_per_segment);
-    t.per_record = plan_divisor(p->record_elements);
+    t.records_per_segment = lp_gpu_plan_divisor(p->records_per_segment);
+    t.per_record = lp_gpu_plan_divisor(p->record_elements);
     t.n_segments = p->n_segments;
     t.codec = p->codec;
     t.layout = p->layout;
@@ -131,100 +78,9 @@ int lp_gpu_plan_table(struct lp_gather_table *ret_table, const struct lp_gpu_tab
     t.index_entry_bytes = p->index_entry_bytes;
     t.group_bytes =
         p->index_entry_bytes == 2 ? LP_FORMAT_GROUP_BYTES_NARROW : LP_FORMAT_GROUP_BYTES_WIDE;
-    LP_TRY(rc, plan_codec(&t, p, err));
+    LP_TRY(rc, lp_gpu_plan_codec(&t, p, err));
     *ret_table = t;
     return 0;
-}
-
-/* The moves that open the gaps of a word, by 1, 2, 4, 8 and 16. Hacker's Delight, section 7-5. */
-static void plan_moves(uint32_t move[5], uint32_t keep)
-{
-    uint32_t m = keep, absent = ~keep << 1;
-
-    for (uint32_t i = 0; i < 5; i++) {
-        uint32_t parity = absent;
-
-        for (uint32_t shift = 1; shift < 32; shift *= 2)
-            parity ^= parity << shift;
-        move[i] = parity & m;
-        m = (m ^ move[i]) | move[i] >> (1u << i);
-        absent &= ~parity;
-    }
-}
-
-void lp_gpu_plan_ibp(struct lp_gather_ibp_part *ret_parts, const struct lp_gather_table *table,
-                     const struct lp_gpu_table_params *params)
-{
-    const uint32_t halves = table->ibp_word_bytes / 4;
-
-    for (uint32_t i = 0; i < table->ibp_parts; i++) {
-        struct lp_gather_ibp_part *const part = &ret_parts[i];
-        const uint32_t word = i / halves, shift = halves == 2 && i % 2 == 0 ? 32 : 0;
-
-        part->value = (uint32_t)(params->ibp_value[word] >> shift);
-        part->keep = ~(uint32_t)(params->ibp_mask[word] >> shift);
-        part->packed_bits = (uint32_t)__builtin_popcount(part->keep);
-        plan_moves(part->move, part->keep);
-    }
-}
-
-/* The kernels for tables of codec lane: of a dtype, and of a dtype and levels that are known to the
- * compiler. entry.cu has exactly these. */
-#define ANY(dtype, name)                                                                           \
-    {                                                                                              \
-        dtype, 0, "lp_gather_lane_" name                                                           \
-    }
-
-static const struct {
-    uint32_t dtype, levels; /* a hexadecimal digit for each width; 0: any */
-    const char *name;
-} lane_kernels[] = {
-    {LP_DTYPE_BF16, 0x223, "lp_gather_lane_bf16_223"},
-    {LP_DTYPE_BF16, 0x2223, "lp_gather_lane_bf16_2223"},
-    {LP_DTYPE_BF16, 0x123, "lp_gather_lane_bf16_123"},
-    {LP_DTYPE_BF16, 0x1123, "lp_gather_lane_bf16_1123"},
-    {LP_DTYPE_F32, 0x223, "lp_gather_lane_f32_223"},
-    {LP_DTYPE_F32, 0x2223, "lp_gather_lane_f32_2223"},
-    {LP_DTYPE_F16, 0x33, "lp_gather_lane_f16_33"},
-    ANY(LP_DTYPE_F64, "f64"),
-    ANY(LP_DTYPE_F32, "f32"),
-    ANY(LP_DTYPE_F16, "f16"),
-    ANY(LP_DTYPE_BF16, "bf16"),
-    ANY(LP_DTYPE_F8_E4M3, "f8_e4m3"),
-    ANY(LP_DTYPE_F8_E5M2, "f8_e5m2"),
-};
-
-static const char *lane_kernel(const struct lp_gather_table *table)
-{
-    uint32_t levels = 0;
-
-    for (uint32_t k = 0; k < table->n_levels; k++)
-        levels = levels << 4 | table->level[k].width;
-    for (size_t i = 0; i < LP_ARRAY_LEN(lane_kernels); i++) {
-        if (lane_kernels[i].dtype == table->dtype &&
-            (lane_kernels[i].levels == levels || lane_kernels[i].levels == 0))
-            return lane_kernels[i].name;
-    }
-    return NULL;
-}
-
-const char *lp_gpu_plan_kernel(const struct lp_gather_table *table)
-{
-    switch ((enum lp_codec_id)table->codec) {
-    case LP_CODEC_RAW:
-        return "lp_gather_raw_any";
-    case LP_CODEC_IBP:
-        return "lp_gather_ibp_any";
-    case LP_CODEC_LANE:
-        return lane_kernel(table);
-    case LP_CODEC_ZIP7:
-    case LP_CODEC_DICT:
-    case LP_CODEC_SPARSE:
-    case LP_CODEC_AUTO:
-    case LP_CODEC_END:
-        break;
-    }
-    return NULL;
 }
 
 /* Output size, borders, and that no count overflows. */
@@ -269,7 +125,7 @@ static void plan_rows(struct lp_gather_args *a, const struct lp_gpu_gather_param
         pieces = a->row_elements / t->record_elements;
     else if (t->record_elements % a->row_elements != 0)
         pieces = (a->row_elements - 1) / t->record_elements + 2;
-    a->pieces = plan_divisor(pieces);
+    a->pieces = lp_gpu_plan_divisor(pieces);
 }
 
 /* As many warps as fit, each with its items and two stages. */
@@ -287,7 +143,7 @@ static int plan_shape(struct lp_gather_args *a, struct lp_gpu_shape *ret_shape,
     a->stage_bytes =
         (uint32_t)lp_round_up_u64(record + 2 * LP_FORMAT_SECTOR_BYTES, 32) + LP_GATHER_SLACK_BYTES;
     a->n_stages = LP_GATHER_ITEM_STAGES;
-    a->warp_bytes = LP_GATHER_SCRATCH_BYTES + LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES +
+    a->warp_bytes = lp_gpu_plan_scratch(t) + LP_GATHER_ITEMS * LP_GATHER_ITEM_BYTES +
                     a->n_stages * a->stage_bytes;
     if (a->warp_bytes > max_shared_bytes) {
         a->n_stages = 1;

@@ -7,15 +7,18 @@
 #include "cuda/gather_args.h"
 #include "cuda/gpu_launch.h"
 
-/* All fields but index_dev, segments_dev and ibp_dev, which are set to 0. LP_EINVAL. */
+/* All fields but index_dev, segments_dev and meta_dev, which are set to 0. LP_EINVAL. */
 int lp_gpu_plan_table(struct lp_gather_table *ret_table, const struct lp_gpu_table_params *params,
                       struct lp_error *err);
 
-/* The masks of codec ibp as the kernel wants them: ret_parts has table->ibp_parts entries. */
-void lp_gpu_plan_ibp(struct lp_gather_ibp_part *ret_parts, const struct lp_gather_table *table,
-                     const struct lp_gpu_table_params *params);
+/* What the kernel reads of the codec's metadata in device memory: its size, maybe 0, and the bytes,
+ * on a border of 16 here and there. */
+uint64_t lp_gpu_plan_meta_bytes(const struct lp_gather_table *table,
+                                const struct lp_gpu_table_params *params);
+void lp_gpu_plan_meta(void *ret_meta, const struct lp_gather_table *table,
+                      const struct lp_gpu_table_params *params);
 
-/* Name of the kernel that decodes this table; static. */
+/* Name of the kernel that decodes this table; static. NULL: there is none. */
 const char *lp_gpu_plan_kernel(const struct lp_gather_table *table);
 
 /* What a launch asks for. */

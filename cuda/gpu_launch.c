@@ -23,8 +23,8 @@ struct lp_gpu_table {
 
 /* Where the parts of a table's device memory begin. */
 struct parts {
-    uint64_t segments_bytes, ibp_bytes, index_bytes;
-    uint64_t ibp_at, index_at, all_bytes;
+    uint64_t segments_bytes, meta_bytes, index_bytes;
+    uint64_t meta_at, index_at, all_bytes;
 };
 
 static struct parts find_parts(const struct lp_gather_table *t,
@@ -33,25 +33,25 @@ static struct parts find_parts(const struct lp_gather_table *t,
     struct parts p;
 
     p.segments_bytes = (uint64_t)t->n_segments * 8;
-    p.ibp_bytes = (uint64_t)t->ibp_parts * sizeof(struct lp_gather_ibp_part);
+    p.meta_bytes = lp_gpu_plan_meta_bytes(t, params);
     p.index_bytes = params->index_dev == 0 ? params->index_bytes : 0;
-    p.ibp_at = lp_round_up_u64(p.segments_bytes, PART_ALIGN);
-    p.index_at = p.ibp_at + lp_round_up_u64(p.ibp_bytes, PART_ALIGN);
+    p.meta_at = lp_round_up_u64(p.segments_bytes, PART_ALIGN);
+    p.index_at = p.meta_at + lp_round_up_u64(p.meta_bytes, PART_ALIGN);
     p.all_bytes = p.index_at + p.index_bytes;
     return p;
 }
 
-static int copy_ibp(struct lp_gpu_table *table, uint64_t to, uint64_t bytes,
-                    const struct lp_gpu_table_params *params, struct lp_error *err)
+static int copy_meta(struct lp_gpu_table *table, uint64_t to, uint64_t bytes,
+                     const struct lp_gpu_table_params *params, struct lp_error *err)
 {
-    struct lp_gather_ibp_part *const parts = lp_mem_alloc(bytes);
+    void *const meta = lp_mem_alloc(bytes);
     int rc;
 
-    if (parts == NULL)
-        return lp_error_set(err, LP_ENOMEM, "masks of a table");
-    lp_gpu_plan_ibp(parts, &table->table, params);
-    rc = lp_gpu_copy_in(table->gpu, to, parts, bytes, err);
-    lp_mem_free(parts);
+    if (meta == NULL)
+        return lp_error_set(err, LP_ENOMEM, "metadata of a table");
+    lp_gpu_plan_meta(meta, &table->table, params);
+    rc = lp_gpu_copy_in(table->gpu, to, meta, bytes, err);
+    lp_mem_free(meta);
     return rc;
 }
 
@@ -63,12 +63,12 @@ static int copy_parts(struct lp_gpu_table *table, const struct parts *p,
     int rc;
 
     t->segments_dev = at;
-    t->ibp_dev = at + p->ibp_at;
+    t->meta_dev = at + p->meta_at;
     t->index_dev = params->index_dev != 0 ? params->index_dev : at + p->index_at;
     if (p->segments_bytes > 0)
         LP_TRY(rc, lp_gpu_copy_in(table->gpu, at, params->segments_dev, p->segments_bytes, err));
-    if (p->ibp_bytes > 0)
-        LP_TRY(rc, copy_ibp(table, t->ibp_dev, p->ibp_bytes, params, err));
+    if (p->meta_bytes > 0)
+        LP_TRY(rc, copy_meta(table, t->meta_dev, p->meta_bytes, params, err));
     if (p->index_bytes > 0)
         LP_TRY(rc, lp_gpu_copy_in(table->gpu, t->index_dev, params->index, p->index_bytes, err));
     return 0;

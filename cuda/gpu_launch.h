@@ -25,11 +25,31 @@ struct lp_gpu_table_params {
     const void *index;            /* index_bytes, copied to the device ... */
     uint64_t index_bytes;
     uint64_t index_dev; /* ... or, where this is not 0, read at that address */
+
+    /* Codec lane, zip7 as one of its tables, and values of codec sparse that are kept so. */
     uint32_t lane_levels, lane_base_bytes, lane_exponent_bits;
+    uint32_t lane_mantissa_bits, lane_trailing_bits;
+    uint32_t lane_sign_bits;    /* 1: it is kept */
+    uint64_t lane_fixed;        /* else: the sign bit, in place, where it is always 1 */
     const uint8_t *lane_widths; /* lane_levels */
     const uint16_t *lane_ranks; /* one per symbol */
+    /* Bases by column, NULL: none. lane_column_groups groups, lane_column_pitch numbers of 1 byte,
+     * or 2 where exponents have more than 8 bits, from one to the next; behind a group's period are
+     * its first columns again, at least 14 of them. */
+    const void *lane_columns;
+    uint32_t lane_column_period, lane_column_pitch, lane_column_groups;
+    uint64_t lane_column_span; /* 0: one group */
+
     uint32_t ibp_word_bytes, ibp_words;
     const uint64_t *ibp_mask, *ibp_value; /* ibp_words each */
+
+    /* Codec dict, and values of codec sparse that are kept so. */
+    uint32_t dict_levels, dict_n_values;
+    const uint8_t *dict_widths; /* dict_levels */
+    const void *dict_values;    /* dict_n_values elements */
+
+    uint32_t sparse_values; /* docs/FORMAT.md, section 8 */
+    uint64_t sparse_one;    /* the one value */
 };
 
 struct lp_gpu_table;

@@ -14,30 +14,10 @@
 #ifndef LP_CUDA_LANE_DEV_CUH
 #define LP_CUDA_LANE_DEV_CUH
 
-#include "cuda/decode_dev.cuh"
+#include "cuda/lane_split_dev.cuh"
 
 #define LP_LANE_STEP 256u
 #define LP_LANE_LEVELS LP_FORMAT_LANE_LEVELS_MAX
-
-/* How the elements of a dtype split. BYTES: of the other bits that lie in byte arrays. */
-struct lp_lane_bf16 {
-    static constexpr uint32_t ELEM = 2, BYTES = 1, PLANES = 0, WIDE_EXPONENT = 0;
-};
-struct lp_lane_f16 {
-    static constexpr uint32_t ELEM = 2, BYTES = 1, PLANES = 3, WIDE_EXPONENT = 0;
-};
-struct lp_lane_f32 {
-    static constexpr uint32_t ELEM = 4, BYTES = 3, PLANES = 0, WIDE_EXPONENT = 0;
-};
-struct lp_lane_f64 {
-    static constexpr uint32_t ELEM = 8, BYTES = 6, PLANES = 5, WIDE_EXPONENT = 1;
-};
-struct lp_lane_f8_e4m3 {
-    static constexpr uint32_t ELEM = 1, BYTES = 0, PLANES = 4, WIDE_EXPONENT = 0;
-};
-struct lp_lane_f8_e5m2 {
-    static constexpr uint32_t ELEM = 1, BYTES = 0, PLANES = 3, WIDE_EXPONENT = 0;
-};
 
 /* Widths of the levels, known when the kernel is compiled: every branch on them is gone then. */
 template <uint32_t A, uint32_t B = 0, uint32_t C = 0, uint32_t D = 0, uint32_t E = 0>
@@ -66,11 +46,6 @@ struct lp_lane_any_widths {
     {
         return table.level[level].width;
     }
-};
-
-/* Exponents of eight elements: their low bytes, and their high bytes where they have 11 bits. */
-template <class F> struct lp_lane_eight {
-    uint32_t low[2], high[2];
 };
 
 /* What is known of a record and grows while its steps go on. Lives in registers. */
@@ -102,23 +77,17 @@ template <class F> LP_DEVICE uint32_t lp_lane_size(const lp_lane_state<F> &s)
     return (s.end_bit + 7) / 8 + (s.raw_count << F::WIDE_EXPONENT);
 }
 
-/* Zero codes among count codes of some planes that begin at bit. */
-LP_DEVICE uint32_t lp_lane_count_zeros(const lp_gpu_words &words, uint32_t bit, uint32_t width,
-                                       uint32_t count, uint32_t lane)
+/* Are all raw exponents of a record exponents? */
+template <class F> LP_DEVICE bool lp_lane_raw_is_good(const lp_lane_state<F> &s, uint32_t mask)
 {
-    uint32_t zeros = 0;
+    const unsigned char *const top =
+        reinterpret_cast<const unsigned char *>(s.words) + (s.end_bit + 7) / 8 + F::WIDE_EXPONENT;
+    const uint32_t most = mask >> (8 * F::WIDE_EXPONENT);
+    bool good = true;
 
-    for (uint32_t first = 0; first < count; first += 32 * 32) {
-        const uint32_t at = min(first + 32 * lane, count), left = min(count - at, 32u);
-        uint32_t any = lp_gpu_window(words, bit + at);
-
-        if (width > 1)
-            any |= lp_gpu_window(words, bit + count + at);
-        if (width > 2)
-            any |= lp_gpu_window(words, bit + 2 * count + at);
-        zeros += (uint32_t)__popc(~(any | __funnelshift_lc(0u, 0xffffffffu, left)));
-    }
-    return lp_gpu_sum(zeros);
+    for (uint32_t i = s.lane; i < s.raw_count; i += 32)
+        good = good && top[i << F::WIDE_EXPONENT] <= most;
+    return __all_sync(0xffffffffu, good);
 }
 
 /* Every level's place and count, before the first step. False: the record ends too early. */
@@ -138,11 +107,12 @@ LP_DEVICE bool lp_lane_find_levels(lp_lane_state<F> &s, const lp_gather_table &t
         end = lp_lane_end_bit<L>(s, table, k);
         if (end > s.limit_bits)
             return false;
-        zeros = lp_lane_count_zeros(s.string, s.bit[k], L::width(table, k), s.count[k], lane);
+        zeros = lp_gpu_count_zeros(s.string, s.bit[k], L::width(table, k), s.count[k], lane);
     }
     s.end_bit = end;
     s.raw_count = zeros;
-    return lp_lane_size(s) <= s.limit_bits / 8;
+    return lp_lane_size(s) <= s.limit_bits / 8 &&
+           (table.exponent_mask == 0xff || lp_lane_raw_is_good(s, table.exponent_mask));
 }
 
 /* Exponents of a level, shifted by the record's base, modulo 2^E. */
@@ -256,13 +226,14 @@ LP_DEVICE bool lp_lane_raw_is_bad(const lp_lane_eight<F> &raw, uint32_t mask, ui
                : ((raw.low[0] & ~mask4 & valid0) | (raw.low[1] & ~mask4 & valid1)) != 0;
 }
 
-/* Raw exponents, as what follows the last level. */
-template <class F>
+/* Raw exponents, as what follows the last level. In records of more than one step they have been
+ * checked. */
+template <bool ONE, class F>
 LP_DEVICE void lp_lane_raw(lp_lane_state<F> &s, const lp_gather_table &table, uint32_t rank,
                            uint32_t count, lp_lane_eight<F> &ret)
 {
     lp_lane_take_raw(ret, s, rank);
-    if (table.exponent_mask != 0xff)
+    if (ONE && table.exponent_mask != 0xff)
         s.bad =
             s.bad || __any_sync(0xffffffffu, lp_lane_raw_is_bad(ret, table.exponent_mask, count));
 }
@@ -303,7 +274,7 @@ LP_DEVICE uint32_t lp_lane_few(lp_lane_state<F> &s, const lp_gather_table &table
         } else {
             deeper = reinterpret_cast<const unsigned char *>(
                 s.words)[(s.end_bit + 7) / 8 + deeper_first + s.lane];
-            if (table.exponent_mask != 0xff)
+            if (ONE && table.exponent_mask != 0xff)
                 s.bad = s.bad || __any_sync(0xffffffffu,
                                             s.lane < deeper_total && deeper > table.exponent_mask);
         }
@@ -366,7 +337,7 @@ LP_DEVICE void lp_lane_deeper(lp_lane_state<F> &s, const lp_gather_table &table,
             return;
         }
     }
-    lp_lane_raw(s, table, codes.rank, codes.count, ret);
+    lp_lane_raw<ONE>(s, table, codes.rank, codes.count, ret);
 }
 
 /* The exponents of a level's codes from the rank-th on, count of them, at most eight, and with
@@ -417,149 +388,6 @@ LP_DEVICE void lp_lane_level(lp_lane_state<F> &s, const lp_gather_table &table, 
     }
 }
 
-/* --- from exponents and other bits to elements -------------------------------------------------
- */
-
-/* What a step's lane works on: eight elements from at on, and where their other bits lie. */
-struct lp_lane_place {
-    uint32_t at;         /* first element */
-    uint32_t elements;   /* of the record */
-    uint32_t planes_bit; /* planes of other bits */
-    uint32_t lane;
-};
-
-/* Two words from an even word on; lanes of the upper half read the second one first, so that 32
- * lanes side by side meet no bank twice. */
-LP_DEVICE void lp_lane_pair(uint32_t to[2], const uint32_t *words, uint32_t lane)
-{
-    const bool swap = lane >= 16;
-    const uint32_t *const first = words + swap, *const second = words + !swap;
-    const uint32_t a = *first, b = *second;
-
-    to[0] = swap ? b : a;
-    to[1] = swap ? a : b;
-}
-
-/* Eight bytes from any byte on. */
-LP_DEVICE void lp_lane_bytes(uint32_t to[2], const uint32_t *words, uint32_t byte)
-{
-    const uint32_t *const w = words + (byte >> 2);
-
-    to[0] = __funnelshift_r(w[0], w[1], 8 * (byte & 3));
-    to[1] = __funnelshift_r(w[1], w[2], 8 * (byte & 3));
-}
-
-/* Codes of three planes of other bits, or of the fourth alone. */
-LP_DEVICE uint32_t lp_lane_plane(const lp_gpu_words &words, const lp_lane_place &p, uint32_t plane)
-{
-    return lp_gpu_spread(lp_gpu_window(words, p.planes_bit + plane * p.elements + p.at) & 0xffu);
-}
-
-LP_DEVICE uint32_t lp_lane_three_planes(const lp_gpu_words &words, const lp_lane_place &p)
-{
-    return lp_lane_plane(words, p, 0) + 2 * lp_lane_plane(words, p, 1) +
-           4 * lp_lane_plane(words, p, 2);
-}
-
-/* From bytes of sign and seven mantissa bits: pairs of sign, eight exponent bits, mantissa. */
-LP_DEVICE void lp_lane_join16(uint32_t to[4], const uint32_t other[2], const uint32_t exponent[2])
-{
-#pragma unroll
-    for (uint32_t i = 0; i < 2; i++) {
-        const uint32_t high = lp_gpu_select<0x80808080u>(other[i], exponent[i] >> 1);
-        const uint32_t low = lp_gpu_select<0x7f7f7f7fu>(other[i], exponent[i] << 7);
-
-        to[2 * i] = __byte_perm(low, high, 0x5140);
-        to[2 * i + 1] = __byte_perm(low, high, 0x7362);
-    }
-}
-
-LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_bf16> &s,
-                            const lp_lane_place &p, const lp_lane_eight<lp_lane_bf16> &e)
-{
-    uint32_t other[2];
-
-    lp_lane_pair(other, s.words + p.at / 4, p.lane);
-    lp_lane_join16(to, other, e.low);
-}
-
-/* Planes: mantissa bits 8 and 9, sign. */
-LP_DEVICE void lp_lane_join(uint32_t to[4], const lp_lane_state<lp_lane_f16> &s,
-                            const lp_lane_place &p, const lp_lane_eight<lp_lane_f16> &e)
-{
-    const uint32_t codes = lp_lane_three_planes(s.string, p);
-    uint32_t other[2];
-
-    lp_lane_pair(other, s.words + p.at / 4, p.lane);
-#pragma unroll
-    for (uint32_t i = 0; i < 2; i++) {
-        const uint32_t high =
-            4 * e.low[i] + lp_gpu_lookup<0x03020100u, 0x83828180u>(codes >> (16 * i));
-
-        to[2 * i] = __byte_perm(other[i], high, 0x5140);
-        to[2 * i + 1] = __byte_perm(other[i], high, 0x7362);
-    }
-}
-
-LP_DEVICE void lp_lane_join(uint32_t to[8], const lp_lane_state<lp_lane_f32> &s,
-                            const lp_lane_place &p, const lp_lane_eight<lp_lane_f32> &e)
-{
-    const uint32_t *const low = s.words + p.at / 2;
-    uint32_t other[2], high[4];
-
-    lp_lane_bytes(other, s.words, 2 * p.elements + p.at);
-    lp_lane_join16(high, other, e.low);
-#pragma unroll
-    for (uint32_t i = 0; i < 4; i++) {
-        to[2 * i] = __byte_perm(low[i], high[i], 0x5410);
-        to[2 * i + 1] = __byte_perm(low[i], high[i], 0x7632);
-    }
-}
-
-/* Planes: mantissa bits 48 to 51, sign. */
-LP_DEVICE void lp_lane_join(uint32_t to[16], const lp_lane_state<lp_lane_f64> &s,
-                            const lp_lane_place &p, const lp_lane_eight<lp_lane_f64> &e)
-{
-    const uint32_t *const low = s.words + p.at, *const middle = s.words + p.elements + p.at / 2;
-    const uint32_t codes = lp_lane_three_planes(s.string, p) + 8 * lp_lane_plane(s.string, p, 3);
-    const uint32_t signs = lp_lane_plane(s.string, p, 4);
-
-#pragma unroll
-    for (uint32_t i = 0; i < 8; i++) {
-        const uint32_t low_byte = e.low[i / 4] >> (8 * (i % 4)) & 0xff;
-        const uint32_t high_byte = e.high[i / 4] >> (8 * (i % 4)) & 0xff;
-        const uint32_t exponent = high_byte << 8 | low_byte;
-        const uint32_t mantissa =
-            (middle[i / 2] >> (16 * (i % 2)) & 0xffff) | (codes >> (4 * i) & 15) << 16;
-
-        to[2 * i] = low[i];
-        to[2 * i + 1] = (signs >> (4 * i)) << 31 | exponent << 20 | mantissa;
-    }
-}
-
-/* Planes: mantissa bits 0 to 2, sign. */
-LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e4m3> &s,
-                            const lp_lane_place &p, const lp_lane_eight<lp_lane_f8_e4m3> &e)
-{
-    const uint32_t codes = lp_lane_three_planes(s.string, p), signs = lp_lane_plane(s.string, p, 3);
-
-#pragma unroll
-    for (uint32_t i = 0; i < 2; i++)
-        to[i] = 8 * e.low[i] + lp_gpu_lookup<0x03020100u, 0x07060504u>(codes >> (16 * i)) +
-                lp_gpu_lookup<0x00008000u, 0u>(signs >> (16 * i));
-}
-
-/* Planes: mantissa bits 0 and 1, sign. */
-LP_DEVICE void lp_lane_join(uint32_t to[2], const lp_lane_state<lp_lane_f8_e5m2> &s,
-                            const lp_lane_place &p, const lp_lane_eight<lp_lane_f8_e5m2> &e)
-{
-    const uint32_t codes = lp_lane_three_planes(s.string, p);
-
-#pragma unroll
-    for (uint32_t i = 0; i < 2; i++)
-        to[i] = 4 * e.low[i] + lp_gpu_lookup<0x03020100u, 0x83828180u>(codes >> (16 * i));
-}
-
 /* --- a record --------------------------------------------------------------------------------- */
 
 /* Where things begin. False: the record is too short, or its base is no exponent. A record of one
@@ -569,7 +397,7 @@ template <bool ONE, class L, class F>
 LP_DEVICE bool lp_lane_begin(lp_lane_state<F> &s, const lp_gpu_record &record,
                              const lp_gather_table &table)
 {
-    const uint32_t n = record.elements, head = n * F::BYTES + table.base_bytes;
+    const uint32_t n = record.elements, head = n * F::bytes(table) + table.base_bytes;
 
     s.words = reinterpret_cast<const uint32_t *>(record.bytes);
     s.string = lp_gpu_shared_words(record.bytes);
@@ -584,7 +412,7 @@ LP_DEVICE bool lp_lane_begin(lp_lane_state<F> &s, const lp_gpu_record &record,
         s.bad = !lp_lane_set_tables(s, record, table, head);
     else
         lp_lane_copy_tables(s, table);
-    s.bit[0] = 8 * head + F::PLANES * n;
+    s.bit[0] = 8 * head + F::planes(table) * n;
     s.count[0] = n;
 #pragma unroll
     for (uint32_t k = 0; k <= LP_LANE_LEVELS; k++)
@@ -594,19 +422,20 @@ LP_DEVICE bool lp_lane_begin(lp_lane_state<F> &s, const lp_gpu_record &record,
     return lp_lane_find_levels<L>(s, table, record.lane);
 }
 
-/* The record fills its stored length, and its padding is zero. Most often there are no raw
- * exponents, and what is left lies in the last word. */
-template <class F>
+/* The record fills its stored length up to less than an alignment, and its padding is zero. Most
+ * often there are no raw exponents, and what is left lies in the last word. INNER: it is part of
+ * another codec's record, and may be shorter than a word. */
+template <bool INNER, class F>
 LP_DEVICE bool lp_lane_end(const lp_lane_state<F> &s, const lp_gpu_record &record,
                            const lp_gather_table &table)
 {
     const uint32_t used = s.end_bit & 7, left = s.limit_bits - s.end_bit;
 
-    if (s.raw_count == 0 && table.align_bytes == 4)
+    if (!INNER && s.raw_count == 0 && table.align_bytes == 4)
         return (left >> 5 |
                 __funnelshift_rc(lp_gpu_window(s.string, s.limit_bits - 32), 0u, 32 - left)) == 0;
     const uint32_t size = lp_lane_size(s);
-    if (lp_gpu_round_up(size, table.align_bytes) != record.stored_bytes)
+    if (size > record.stored_bytes || record.stored_bytes - size >= table.align_bytes)
         return false;
     if (used != 0 && record.bytes[s.end_bit >> 3] >> used != 0)
         return false;
@@ -620,6 +449,21 @@ struct lp_lane_out {
     bool whole;       /* and the whole record is wanted */
 };
 
+/* Eight elements from at on, of which the record has count. COLUMNS: the table may have some. */
+template <bool ONE, bool FULL, bool COLUMNS, class L, class F>
+LP_DEVICE void lp_lane_elements(lp_lane_state<F> &s, const lp_gpu_record &record,
+                                const lp_gather_table &table, uint32_t planes_bit, uint32_t at,
+                                uint32_t count, uint32_t (&to)[2 * F::ELEM])
+{
+    const lp_lane_place place = {s.words, s.string, at, record.elements, planes_bit, record.lane};
+    lp_lane_eight<F> exponents;
+
+    lp_lane_level<0, ONE, FULL, L>(s, table, at, count, exponents);
+    if (COLUMNS && table.columns.pitch != 0)
+        lp_lane_add_columns(exponents, record, table, at);
+    F::join(to, place, table, exponents);
+}
+
 /* The 256 elements from step on, FULL: all of them within the record. */
 template <bool ONE, bool FULL, class L, class F>
 LP_DEVICE void lp_lane_decode_step(lp_lane_state<F> &s, const lp_gpu_record &record,
@@ -628,13 +472,10 @@ LP_DEVICE void lp_lane_decode_step(lp_lane_state<F> &s, const lp_gpu_record &rec
 {
     const uint32_t begin = step + 8 * record.lane, at = FULL ? begin : min(begin, record.elements);
     const uint32_t count = FULL ? 8 : min(record.elements - at, 8u);
-    const lp_lane_place place = {at, record.elements, planes_bit, record.lane};
     unsigned char *const to = reinterpret_cast<unsigned char *>(out.address + at * F::ELEM);
-    lp_lane_eight<F> exponents;
     uint32_t w[2 * F::ELEM];
 
-    lp_lane_level<0, ONE, FULL, L>(s, table, at, count, exponents);
-    lp_lane_join(w, s, place, exponents);
+    lp_lane_elements<ONE, FULL, true, L>(s, record, table, planes_bit, at, count, w);
     if (FULL && out.whole)
         lp_gpu_store_wide<F::ELEM>(to, w);
     else
@@ -655,7 +496,7 @@ LP_DEVICE bool lp_lane_decode_steps(const lp_gpu_record &record, const lp_gather
 
     if (!lp_lane_begin<ONE, L>(s, record, table))
         return false;
-    const uint32_t planes_bit = s.bit[0] - F::PLANES * record.elements;
+    const uint32_t planes_bit = s.bit[0] - F::planes(table) * record.elements;
     if (ONE) {
         lp_lane_decode_step<true, FULL, L>(s, record, table, planes_bit, out, 0);
     } else {
@@ -665,7 +506,7 @@ LP_DEVICE bool lp_lane_decode_steps(const lp_gpu_record &record, const lp_gather
         for (; step < record.last; step += LP_LANE_STEP)
             lp_lane_decode_step<false, false, L>(s, record, table, planes_bit, out, step);
     }
-    return !s.bad && lp_lane_end(s, record, table);
+    return !s.bad && lp_lane_end<false>(s, record, table);
 }
 
 template <class F, class L>

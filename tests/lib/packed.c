@@ -129,16 +129,13 @@ static int plan(struct packed *packed, const struct lp_geometry *geometry,
     return rc;
 }
 
-/* One try; LP_PACKER_ALL_RAW asks for another one with codec raw. */
-static int make_once(struct packed *packed, const struct lp_geometry *geometry,
-                     const struct lp_plan_params *params, const void *data, uint64_t step,
-                     struct lp_error *err)
+/* The planned table, packed. */
+static int pack_planned(struct packed *packed, const void *data, uint64_t step,
+                        struct lp_error *err)
 {
     struct memory_sink memory = {0};
     int rc;
 
-    memset(packed, 0, sizeof(*packed));
-    LP_TRY(rc, plan(packed, geometry, params, data, err));
     rc = pack(packed, &memory, data, step, err);
     if (rc == 0) {
         lp_codec_table_emit(&packed->table, packed->head);
@@ -149,6 +146,28 @@ static int make_once(struct packed *packed, const struct lp_geometry *geometry,
     if (rc != 0)
         packed_fini(packed);
     return rc;
+}
+
+/* One try; LP_PACKER_ALL_RAW asks for another one with codec raw. */
+static int make_once(struct packed *packed, const struct lp_geometry *geometry,
+                     const struct lp_plan_params *params, const void *data, uint64_t step,
+                     struct lp_error *err)
+{
+    int rc;
+
+    memset(packed, 0, sizeof(*packed));
+    LP_TRY(rc, plan(packed, geometry, params, data, err));
+    return pack_planned(packed, data, step, err);
+}
+
+static void set_view(struct packed *packed)
+{
+    packed->view = (struct lp_view){
+        .table = &packed->table,
+        .index = packed->head + packed->table.index_offset,
+        .checks = packed->head + packed->table.checks_offset,
+        .segments = (const uint8_t *const *)packed->segments,
+    };
 }
 
 int packed_make(struct packed *ret_packed, const struct lp_geometry *geometry,
@@ -165,12 +184,28 @@ int packed_make(struct packed *ret_packed, const struct lp_geometry *geometry,
     if (rc == LP_PACKER_ALL_RAW)
         rc = make_once(ret_packed, geometry, &raw, data, step, err);
     if (rc == 0)
-        ret_packed->view = (struct lp_view){
-            .table = &ret_packed->table,
-            .index = ret_packed->head + ret_packed->table.index_offset,
-            .checks = ret_packed->head + ret_packed->table.checks_offset,
-            .segments = (const uint8_t *const *)ret_packed->segments,
-        };
+        set_view(ret_packed);
+    return rc;
+}
+
+int packed_make_changed(struct packed *ret_packed, const struct lp_geometry *geometry,
+                        const struct lp_plan_params *params, packed_change *change, void *user,
+                        const void *data, struct lp_error *err)
+{
+    int rc;
+
+    memset(ret_packed, 0, sizeof(*ret_packed));
+    LP_TRY(rc, plan(ret_packed, geometry, params, data, err));
+    rc = change(&ret_packed->table, user, err);
+    if (rc == 0)
+        rc = lp_codec_table_derive(&ret_packed->table, err);
+    if (rc < 0) {
+        packed_fini(ret_packed);
+        return rc;
+    }
+    rc = pack_planned(ret_packed, data, 0, err);
+    if (rc == 0)
+        set_view(ret_packed);
     return rc;
 }
 

@@ -21,6 +21,13 @@ struct packed {
 int packed_make(struct packed *ret_packed, const struct lp_geometry *geometry,
                 const struct lp_plan_params *params, const void *data, uint64_t step,
                 struct lp_error *err);
+
+/* The same, all at once, with a plan that change() has altered: codec, its parameters and its
+ * meta_bytes, layout and align_bytes; the sizes that follow are derived anew. */
+typedef int packed_change(struct lp_table *table, void *user, struct lp_error *err);
+int packed_make_changed(struct packed *ret_packed, const struct lp_geometry *geometry,
+                        const struct lp_plan_params *params, packed_change *change, void *user,
+                        const void *data, struct lp_error *err);
 void packed_fini(struct packed *packed);
 
 /* The same, for one dtype and shape; the test ends when anything fails. */

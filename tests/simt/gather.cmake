@@ -5,7 +5,10 @@
 set(lp_entry "${PROJECT_SOURCE_DIR}/cuda/entry.cu")
 set_source_files_properties("${lp_entry}" PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
 
-add_library(lp_gather_case STATIC gather_case.cpp)
+# From the codec's table to the device's; the client has it, and here is no client.
+set(lp_gpu_table "${PROJECT_SOURCE_DIR}/client/gpu_table.c")
+
+add_library(lp_gather_case STATIC gather_case.cpp "${lp_gpu_table}")
 target_link_libraries(lp_gather_case PUBLIC lp_cuda lp_testcodec PRIVATE lp_warnings)
 
 add_executable(test_gather test_gather.cpp "${lp_entry}")
@@ -78,7 +81,7 @@ if("thread" IN_LIST LP_SANITIZE)
 endif()
 
 # The gateway over the stand-in driver.
-add_library(lp_gpu_case STATIC gpu_case.c)
+add_library(lp_gpu_case STATIC gpu_case.c "${lp_gpu_table}")
 target_link_libraries(lp_gpu_case PUBLIC lp_cuda lp_testcodec PRIVATE lp_warnings)
 add_executable(test_gpu_gateway test_gpu_gateway.c)
 target_link_libraries(test_gpu_gateway PRIVATE lp_gpu_case lp_warnings ${CMAKE_DL_LIBS})

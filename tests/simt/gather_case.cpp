@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gather_case.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 extern "C" {
+#include "client/gpu_table.h"
+#include "codec/packer.h"
 #include "codec/table.h"
 #include "tests/lib/lpk_memory.h"
 }
@@ -18,7 +21,7 @@ void die(const std::string &what)
 
 std::string TableSpec::text() const
 {
-    static const char *const codecs[] = {"auto", "raw", "ibp", "lane"};
+    static const char *const codecs[] = {"auto", "raw", "ibp", "lane", "zip7", "dict", "sparse"};
     static const char *const kinds[] = {"normal", "random", "equal", "special", "sparse"};
     std::string s = lp_codec_dtype_info(dtype)->name;
 
@@ -33,6 +36,18 @@ std::string TableSpec::text() const
         s += " align " + std::to_string(plan.align_bytes);
     if (plan.record_elements != 0)
         s += " records of " + std::to_string(plan.record_elements);
+    if (distinct != 0)
+        s += " of " + std::to_string(distinct) + " values";
+    if (percent != 0)
+        s += " " + std::to_string(percent) + " %";
+    if (!lane.widths.empty()) {
+        s += " levels ";
+        for (const uint8_t width : lane.widths)
+            s += std::to_string(width);
+        s += " exponent " + std::to_string(lane.exponent_bits) + " sign " +
+             std::to_string(lane.sign) + " trailing " + std::to_string(lane.trailing_bits) +
+             " period " + std::to_string(lane.period) + (lane.spans ? " in spans" : "");
+    }
     return s;
 }
 
@@ -53,6 +68,194 @@ static void add_drift(const lp_geometry &g, unsigned char *data)
     }
 }
 
+static uint64_t load_element(const lp_geometry &g, const unsigned char *data, uint64_t i)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, data + i * g.elem_bytes, g.elem_bytes);
+    return word;
+}
+
+static void store_element(const lp_geometry &g, unsigned char *data, uint64_t i, uint64_t word)
+{
+    memcpy(data + i * g.elem_bytes, &word, g.elem_bytes);
+}
+
+/* Every element becomes one of the first few, the smaller of two random ones. */
+static void draw_from_few(const lp_geometry &g, uint32_t distinct, uint64_t seed,
+                          unsigned char *data)
+{
+    for (uint64_t i = distinct; i < g.n_elements; i++) {
+        const uint64_t r = samples_next(&seed);
+        const uint64_t from = std::min((r & 0xffffffff) % distinct, (r >> 32) % distinct);
+
+        store_element(g, data, i, load_element(g, data, from));
+    }
+}
+
+static void thin_out(const lp_geometry &g, uint32_t percent, uint64_t seed, unsigned char *data)
+{
+    for (uint64_t i = 0; i < g.n_elements; i++)
+        if (samples_next(&seed) % 100 >= percent)
+            store_element(g, data, i, 0);
+}
+
+/* Where the field of an element is, and what of it codec lane is told. */
+struct Field {
+    uint32_t bits, shift;
+    uint64_t mask;
+
+    Field(const lp_geometry &g, const LaneForm &form)
+        : bits(form.exponent_bits != 0 ? form.exponent_bits
+                                       : lp_codec_dtype_info(g.dtype)->exponent_bits),
+          shift(form.exponent_bits != 0 ? 8 - bits : lp_codec_dtype_info(g.dtype)->mantissa_bits),
+          mask((1ull << bits) - 1)
+    {
+    }
+    uint64_t of(uint64_t word) const
+    {
+        return word >> shift & mask;
+    }
+    uint64_t add(uint64_t word, uint64_t more) const
+    {
+        return (word & ~(mask << shift)) | ((of(word) + more) & mask) << shift;
+    }
+};
+
+/* A base for each column, and the same subtracted to see what the cascade sees. */
+static std::vector<uint16_t> make_columns(const lp_geometry &g, const LaneForm &form, uint64_t seed)
+{
+    const uint64_t groups = form.span == 0 ? 1 : (g.n_elements + form.span - 1) / form.span;
+    std::vector<uint16_t> columns(form.period == 0 ? 0 : groups * form.period);
+
+    for (uint16_t &column : columns)
+        column = (uint16_t)(samples_next(&seed) & Field(g, form).mask);
+    return columns;
+}
+
+static uint64_t column_of(const LaneForm &form, uint64_t i)
+{
+    return (form.span == 0 ? 0 : i / form.span) * form.period + i % form.period;
+}
+
+/* Elements as the form wants them, but for one in 500 of the first third: their records are then
+ * stored raw. */
+static void suit_lane(const lp_geometry &g, const LaneForm &form,
+                      const std::vector<uint16_t> &columns, uint64_t seed, unsigned char *data)
+{
+    const uint64_t sign = 1ull << (8 * g.elem_bytes - 1);
+    const uint64_t trailing = (1ull << form.trailing_bits) - 1;
+    const Field field(g, form);
+
+    for (uint64_t i = 0; i < g.n_elements; i++) {
+        uint64_t word = load_element(g, data, i);
+
+        if (samples_next(&seed) % 500 != 0 || i > g.n_elements / 3) {
+            word &= ~trailing;
+            if (form.sign == LP_LANE_SIGN_ONE)
+                word |= sign;
+            else if (form.sign == LP_LANE_SIGN_ZERO)
+                word &= ~sign;
+        }
+        if (!columns.empty())
+            word = field.add(word, columns[column_of(form, i)]);
+        store_element(g, data, i, word);
+    }
+}
+
+/* Ranks by frequency. */
+static std::vector<uint16_t> make_ranks(const lp_geometry &g, const LaneForm &form,
+                                        const std::vector<uint16_t> &columns,
+                                        const unsigned char *data)
+{
+    const Field field(g, form);
+    std::vector<uint64_t> count(field.mask + 1);
+    std::vector<uint16_t> order(field.mask + 1);
+
+    for (uint64_t i = 0; i < g.n_elements; i++) {
+        const uint64_t word = load_element(g, data, i);
+
+        count[field.of(
+            columns.empty() ? word : field.add(word, 0 - (uint64_t)columns[column_of(form, i)]))]++;
+    }
+    for (size_t i = 0; i < order.size(); i++)
+        order[i] = (uint16_t)i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&count](uint16_t a, uint16_t b) { return count[a] > count[b]; });
+    return order;
+}
+
+/* The shortest span that this table's records allow, or none where it has no second group. */
+static LaneForm fit_span(const TableSpec &spec, const lp_geometry &geometry)
+{
+    LaneForm form = spec.lane;
+    uint32_t record;
+    lp_error err{};
+
+    if (!form.spans)
+        return form;
+    if (lp_codec_plan_record(&geometry, &spec.plan, &record, &err) < 0)
+        die(spec.text() + ": " + err.text);
+    form.span = (record + form.period - 1) / form.period * form.period;
+    if (form.span >= geometry.n_elements)
+        form.span = 0;
+    return form;
+}
+
+struct LaneChange {
+    const TableSpec &spec;
+    lp_lane_params params;
+};
+
+static int set_lane(lp_table *table, void *user, lp_error *err)
+{
+    const LaneChange &change = *static_cast<LaneChange *>(user);
+    const uint32_t layout = change.spec.plan.layout;
+
+    lp_codec_lane_fini(&table->lane);
+    if (lp_codec_lane_init(&table->lane, &change.params, err) < 0)
+        return -1;
+    table->codec = LP_CODEC_LANE;
+    table->layout = layout == LP_LAYOUT_SLOTTED ? LP_LAYOUT_SLOTTED : LP_LAYOUT_PACKED;
+    table->align_bytes = std::max(change.spec.plan.align_bytes, 4u);
+    if (layout == LP_LAYOUT_SLOTTED)
+        table->align_bytes = LP_FORMAT_SECTOR_BYTES;
+    table->meta_bytes = lp_codec_lane_meta_bytes(&table->lane);
+    return 0;
+}
+
+static int make_lane(packed *ret, const TableSpec &spec, const lp_geometry &geometry,
+                     unsigned char *data, lp_error *err)
+{
+    const LaneForm form = fit_span(spec, geometry);
+    const std::vector<uint16_t> columns = make_columns(geometry, form, spec.seed);
+    LaneChange change = {spec, {}};
+    lp_plan_params plan = spec.plan;
+
+    plan.codec = LP_CODEC_RAW; /* for the records; what is learned is changed */
+    plan.layout = 0;
+    plan.align_bytes = 0;
+    suit_lane(geometry, form, columns, spec.seed, data);
+    const std::vector<uint16_t> ranks = make_ranks(geometry, form, columns, data);
+    change.params.dtype = spec.dtype;
+    change.params.exponent_bits = form.exponent_bits;
+    change.params.n_levels = (uint32_t)form.widths.size();
+    change.params.widths = form.widths.data();
+    change.params.ranks = ranks.data();
+    change.params.window = form.window;
+    change.params.sign = form.sign;
+    change.params.trailing_bits = form.trailing_bits;
+    if (!columns.empty()) {
+        change.params.window = LP_LANE_WINDOW_COLUMNS;
+        change.params.column_period = form.period;
+        change.params.column_span = form.span;
+        change.params.n_columns = (uint32_t)columns.size();
+        change.params.columns = columns.data();
+    }
+    const int rc = packed_make_changed(ret, &geometry, &plan, set_lane, &change, data, err);
+    return rc == LP_PACKER_ALL_RAW ? packed_make(ret, &geometry, &plan, data, 0, err) : rc;
+}
+
 GatherTable::GatherTable(const TableSpec &spec) : view(&own.view), owns(true)
 {
     lp_geometry geometry;
@@ -65,7 +268,12 @@ GatherTable::GatherTable(const TableSpec &spec) : view(&own.view), owns(true)
     samples_fill(spec.kind, spec.dtype, geometry.n_elements, spec.seed, data.data());
     if (spec.drift)
         add_drift(geometry, data.data());
-    if (packed_make(&own, &geometry, &spec.plan, data.data(), 0, &err) != 0)
+    if (spec.distinct != 0)
+        draw_from_few(geometry, spec.distinct, spec.seed, data.data());
+    if (spec.percent != 0)
+        thin_out(geometry, spec.percent, spec.seed, data.data());
+    if ((spec.lane.widths.empty() ? packed_make(&own, &geometry, &spec.plan, data.data(), 0, &err)
+                                  : make_lane(&own, spec, geometry, data.data(), &err)) != 0)
         die(spec.text() + ": " + err.text);
     copy();
 }
@@ -94,44 +302,18 @@ void GatherTable::copy()
         memcpy(segments.back().data(), view->segments[i], bytes);
         segments_dev.push_back(segments.back().address());
     }
-    params.codec = t->codec;
-    params.layout = t->layout;
-    params.dtype = t->geometry.dtype;
-    params.elem_bytes = t->geometry.elem_bytes;
-    params.record_elements = t->record_elements;
-    params.last_elements = t->last_elements;
-    params.align_bytes = t->align_bytes;
-    params.stride = t->stride;
-    params.index_entry_bytes = t->index_entry_bytes;
-    params.n_records = t->n_records;
-    params.n_elements = t->geometry.n_elements;
-    params.segment_bytes = t->segment_bytes;
-    params.last_segment_bytes = t->last_segment_bytes;
-    params.records_per_segment = t->records_per_segment;
-    params.n_segments = t->n_segments;
-    params.segments_dev = segments_dev.data();
-    params.index = view->index;
-    params.index_bytes = t->index_bytes;
-    params.lane_levels = t->lane.n_levels;
-    params.lane_base_bytes = t->lane.base_bytes;
-    params.lane_exponent_bits = t->lane.exponent_bits;
-    params.lane_widths = t->lane.widths;
-    params.lane_ranks = t->lane.rank;
-    params.ibp_word_bytes = t->ibp.word_bytes;
-    params.ibp_words = t->ibp.n_words;
-    params.ibp_mask = t->ibp.mask;
-    params.ibp_value = t->ibp.value;
+    lp_client_gpu_table_params(&params, view, segments_dev.data());
     if (lp_gpu_plan_table(&table, &params, &err) < 0)
         die(std::string("plan: ") + err.text);
     index = std::make_unique<Block>(t->index_bytes);
     memcpy(index->data(), view->index, t->index_bytes);
     addresses = std::make_unique<Block>(8 * segments_dev.size());
     memcpy(addresses->data(), segments_dev.data(), addresses->bytes);
-    ibp = std::make_unique<Block>(table.ibp_parts * sizeof(lp_gather_ibp_part));
-    lp_gpu_plan_ibp(reinterpret_cast<lp_gather_ibp_part *>(ibp->data()), &table, &params);
+    meta = std::make_unique<Block>(lp_gpu_plan_meta_bytes(&table, &params));
+    lp_gpu_plan_meta(meta->data(), &table, &params);
     table.index_dev = index->address();
     table.segments_dev = addresses->address();
-    table.ibp_dev = ibp->address();
+    table.meta_dev = meta->address();
 }
 
 void GatherTable::flip_segment_bit(uint32_t segment, uint64_t bit)
@@ -245,7 +427,7 @@ uint64_t check_gather(const GatherTable &table, const Gather &g, const Launch &l
         die(name + ": " + err.text);
     std::vector<Range> ranges = {
         {"index", table.index.get(), false}, {"addresses", table.addresses.get(), false},
-        {"ibp", table.ibp.get(), false},     {"rows", &rows, false},
+        {"meta", table.meta.get(), false},   {"rows", &rows, false},
         {"default", &default_block, false},  {"out", &out, true},
         {"status", &status_block, true}};
     for (const Block &segment : table.segments)
@@ -323,7 +505,7 @@ void gather_damaged(const GatherTable &table, const Launch &launch, const std::s
         die(name + ": " + err.text);
     std::vector<Range> ranges = {{"index", table.index.get(), false},
                                  {"addresses", table.addresses.get(), false},
-                                 {"ibp", table.ibp.get(), false},
+                                 {"meta", table.meta.get(), false},
                                  {"rows", &rows, false},
                                  {"out", &out, true},
                                  {"status", &status_block, true}};
@@ -461,6 +643,16 @@ constexpr Choice CHOICES[] = {
     {LP_CODEC_IBP, 8, LP_LAYOUT_PACKED, 32},  {LP_CODEC_RAW, 0, LP_LAYOUT_PACKED, 0},
 };
 
+/* Codecs that ask for little more than an element's size. */
+constexpr Choice SIZE_CHOICES[] = {
+    {LP_CODEC_DICT, 0, LP_LAYOUT_PACKED, 4},    {LP_CODEC_DICT, 0, LP_LAYOUT_SLOTTED, 0},
+    {LP_CODEC_SPARSE, 0, LP_LAYOUT_PACKED, 4},  {LP_CODEC_SPARSE, 0, LP_LAYOUT_PACKED, 32},
+    {LP_CODEC_SPARSE, 0, LP_LAYOUT_SLOTTED, 0},
+};
+
+constexpr uint32_t SIZE_DTYPES[] = {LP_DTYPE_F64,  LP_DTYPE_I64, LP_DTYPE_F32,     LP_DTYPE_U32,
+                                    LP_DTYPE_BF16, LP_DTYPE_I16, LP_DTYPE_F8_E4M3, LP_DTYPE_I8};
+
 bool is_float(uint32_t dtype)
 {
     return lp_codec_dtype_info(dtype)->exponent_bits != 0;
@@ -478,36 +670,26 @@ constexpr Shape SHAPES[] = {
     {50, 24, 72}, {7, 1030, 256}, {11, 96, 1000}, {3, 512, 257}, {130, 1, 130}, {33, 128, 128},
 };
 
-} /* namespace */
-
-std::vector<TableSpec> all_specs()
+TableSpec make_spec(uint32_t dtype, const Choice &choice, const Shape &shape, uint64_t seed)
 {
-    std::vector<TableSpec> specs;
-    uint64_t seed = 0;
+    TableSpec spec;
 
-    for (uint32_t dtype = LP_DTYPE_F64; dtype < LP_DTYPE_END; dtype++) {
-        for (const Choice &choice : CHOICES) {
-            if (choice.codec == LP_CODEC_LANE && !is_float(dtype))
-                continue;
-            for (const Shape &shape : SHAPES) {
-                TableSpec spec;
+    spec.dtype = dtype;
+    spec.dims = {shape.rows, shape.row};
+    spec.seed = seed;
+    spec.kind = (samples_kind)(seed % 7 % SAMPLES_KINDS);
+    spec.plan.codec = choice.codec;
+    spec.plan.layout = choice.layout;
+    spec.plan.align_bytes = choice.align;
+    spec.plan.ibp_word_bytes = choice.word_bytes;
+    spec.plan.record_elements = shape.record;
+    if ((uint64_t)shape.record * lp_codec_dtype_info(dtype)->bytes > 65536)
+        spec.plan.record_elements = 0;
+    return spec;
+}
 
-                seed++;
-                spec.dtype = dtype;
-                spec.dims = {shape.rows, shape.row};
-                spec.seed = seed;
-                spec.kind = (samples_kind)(seed % 7 % SAMPLES_KINDS);
-                spec.plan.codec = choice.codec;
-                spec.plan.layout = choice.layout;
-                spec.plan.align_bytes = choice.align;
-                spec.plan.ibp_word_bytes = choice.word_bytes;
-                spec.plan.record_elements = shape.record;
-                if ((uint64_t)shape.record * lp_codec_dtype_info(dtype)->bytes > 65536)
-                    spec.plan.record_elements = 0;
-                specs.push_back(spec);
-            }
-        }
-    }
+void add_drifting(std::vector<TableSpec> &specs, uint64_t &seed)
+{
     for (const uint32_t dtype : {LP_DTYPE_F64, LP_DTYPE_F32, LP_DTYPE_F16, LP_DTYPE_BF16,
                                  LP_DTYPE_F8_E4M3, LP_DTYPE_F8_E5M2}) {
         for (const uint64_t row : {128u, 1000u}) {
@@ -522,5 +704,127 @@ std::vector<TableSpec> all_specs()
             specs.push_back(spec);
         }
     }
+}
+
+/* Few values and many, all at once and on few places: each way in which a dictionary's levels end,
+ * and each in which codec sparse keeps its values. */
+void add_sized(std::vector<TableSpec> &specs, uint64_t &seed)
+{
+    static constexpr uint32_t distinct[] = {0, 1, 2, 5, 15, 90, 300, 900};
+    static constexpr uint32_t percent[] = {1, 10, 30, 60};
+
+    for (const uint32_t dtype : SIZE_DTYPES) {
+        for (const Choice &choice : SIZE_CHOICES) {
+            for (const Shape &shape : SHAPES) {
+                TableSpec spec = make_spec(dtype, choice, shape, ++seed);
+
+                spec.kind = seed % 3 == 0 ? SAMPLES_RANDOM : SAMPLES_NORMAL;
+                spec.distinct = distinct[seed % 8];
+                if (choice.codec == LP_CODEC_SPARSE)
+                    spec.percent = percent[seed / 8 % 4];
+                specs.push_back(spec);
+            }
+        }
+    }
+}
+
+void add_zip7(std::vector<TableSpec> &specs, uint64_t &seed)
+{
+    for (const Shape &shape : SHAPES) {
+        for (const Choice &choice : CHOICES) {
+            if (choice.codec != LP_CODEC_LANE)
+                continue;
+            specs.push_back(make_spec(LP_DTYPE_BF16, choice, shape, ++seed));
+            specs.back().plan.codec = LP_CODEC_ZIP7;
+            specs.back().kind = SAMPLES_NORMAL;
+        }
+    }
+}
+
+/* Lane in all its forms: what is learned from the samples above is but a few. */
+void add_forms(std::vector<TableSpec> &specs, uint64_t &seed)
+{
+    struct Form {
+        uint32_t dtype;
+        LaneForm lane;
+    };
+    static const uint32_t TABLE = LP_LANE_WINDOW_TABLE;
+    static const uint32_t KEPT = LP_LANE_SIGN_STORED, ZERO = LP_LANE_SIGN_ZERO,
+                          ONE = LP_LANE_SIGN_ONE;
+    static const Form forms[] = {
+        /* columns: every length from one to more than a record, one group and many */
+        {LP_DTYPE_BF16, {{2, 2, 3}, 0, TABLE, KEPT, 0, 64, false}},
+        {LP_DTYPE_BF16, {{2, 2, 2, 3}, 0, TABLE, KEPT, 0, 1, false}},
+        {LP_DTYPE_BF16, {{1, 2, 3}, 0, TABLE, KEPT, 0, 3, true}},
+        {LP_DTYPE_BF16, {{1, 1, 2, 3}, 0, TABLE, KEPT, 0, 100, true}},
+        {LP_DTYPE_BF16, {{3, 3}, 0, TABLE, KEPT, 0, 17, true}},
+        {LP_DTYPE_F32, {{2, 2, 3}, 0, TABLE, KEPT, 0, 7, false}},
+        {LP_DTYPE_F32, {{2, 2, 2, 3}, 0, TABLE, ZERO, 0, 13, true}},
+        {LP_DTYPE_F16, {{3, 3}, 0, TABLE, KEPT, 0, 5, true}},
+        {LP_DTYPE_F64, {{3, 3, 3}, 0, TABLE, KEPT, 0, 6, true}},
+        {LP_DTYPE_F64, {{2, 2}, 0, TABLE, ONE, 20, 1001, false}},
+        {LP_DTYPE_F8_E4M3, {{2, 2}, 0, TABLE, KEPT, 0, 9, true}},
+        {LP_DTYPE_I8, {{2, 2}, 4, TABLE, KEPT, 0, 11, false}},
+        /* signs and trailing bits: every number of bytes and planes that is left */
+        {LP_DTYPE_F32, {{2, 2, 3}, 0, TABLE, ZERO, 0, 0, false}},
+        {LP_DTYPE_F32, {{2, 2, 2, 3}, 0, TABLE, ONE, 0, 0, false}},
+        {LP_DTYPE_F32, {{2, 2, 3}, 0, LP_LANE_WINDOW_RECORD, ONE, 13, 0, false}},
+        {LP_DTYPE_F32, {{3}, 0, TABLE, KEPT, 7, 0, false}},
+        {LP_DTYPE_F32, {{2, 3}, 0, TABLE, KEPT, 16, 0, false}},
+        {LP_DTYPE_F32, {{1}, 0, TABLE, ZERO, 23, 0, false}},
+        {LP_DTYPE_F32, {{3, 3, 3, 3, 3}, 0, TABLE, ZERO, 21, 0, false}},
+        {LP_DTYPE_BF16, {{2, 2, 3}, 0, TABLE, ZERO, 0, 0, false}},
+        {LP_DTYPE_BF16, {{2, 2, 2, 3}, 0, LP_LANE_WINDOW_RECORD, KEPT, 3, 0, false}},
+        {LP_DTYPE_BF16, {{3, 3}, 0, TABLE, ONE, 7, 0, false}},
+        {LP_DTYPE_F16, {{3, 3}, 0, TABLE, ZERO, 0, 0, false}},
+        {LP_DTYPE_F16, {{2, 3}, 0, TABLE, ONE, 2, 0, false}},
+        {LP_DTYPE_F16, {{2, 2}, 0, LP_LANE_WINDOW_RECORD, KEPT, 9, 0, false}},
+        {LP_DTYPE_F64, {{3, 3}, 0, TABLE, ZERO, 0, 0, false}},
+        {LP_DTYPE_F64, {{2, 2, 3}, 0, LP_LANE_WINDOW_RECORD, KEPT, 5, 0, false}},
+        {LP_DTYPE_F64, {{2, 2, 3}, 0, TABLE, ONE, 29, 0, false}},
+        {LP_DTYPE_F64, {{1, 1, 1}, 0, TABLE, KEPT, 45, 0, false}},
+        {LP_DTYPE_F64, {{3}, 0, TABLE, ONE, 52, 0, false}},
+        {LP_DTYPE_F8_E4M3, {{2, 2}, 0, TABLE, ZERO, 1, 0, false}},
+        {LP_DTYPE_F8_E5M2, {{2, 3}, 0, LP_LANE_WINDOW_RECORD, ONE, 2, 0, false}},
+        {LP_DTYPE_F8_E5M2, {{1, 2}, 0, TABLE, KEPT, 1, 0, false}},
+        /* integers */
+        {LP_DTYPE_I8, {{1, 2}, 3, TABLE, KEPT, 0, 0, false}},
+        {LP_DTYPE_I8, {{2, 2}, 4, TABLE, KEPT, 0, 0, false}},
+        {LP_DTYPE_U8, {{2, 3}, 5, LP_LANE_WINDOW_RECORD, KEPT, 0, 0, false}},
+        {LP_DTYPE_I8, {{2, 2, 3}, 6, TABLE, KEPT, 1, 0, false}},
+        {LP_DTYPE_U8, {{1, 1, 1}, 3, TABLE, KEPT, 2, 0, false}},
+    };
+
+    for (const Form &form : forms) {
+        for (size_t i = 0; i < std::size(SHAPES); i++) {
+            const Choice &choice = CHOICES[i % 3];
+            TableSpec spec = make_spec(form.dtype, choice, SHAPES[i], ++seed);
+
+            spec.kind = SAMPLES_NORMAL;
+            spec.lane = form.lane;
+            specs.push_back(spec);
+        }
+    }
+}
+
+} /* namespace */
+
+std::vector<TableSpec> all_specs()
+{
+    std::vector<TableSpec> specs;
+    uint64_t seed = 0;
+
+    for (uint32_t dtype = LP_DTYPE_F64; dtype < LP_DTYPE_END; dtype++) {
+        for (const Choice &choice : CHOICES) {
+            if (choice.codec == LP_CODEC_LANE && !is_float(dtype))
+                continue;
+            for (const Shape &shape : SHAPES)
+                specs.push_back(make_spec(dtype, choice, shape, ++seed));
+        }
+    }
+    add_drifting(specs, seed);
+    add_zip7(specs, seed);
+    add_forms(specs, seed);
+    add_sized(specs, seed);
     return specs;
 }

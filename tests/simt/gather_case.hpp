@@ -50,6 +50,16 @@ class Block {
     std::unique_ptr<unsigned char[], Free> at;
 };
 
+/* Parameters of codec lane that are not learned but given, and elements that suit them. */
+struct LaneForm {
+    std::vector<uint8_t> widths; /* empty: learned */
+    uint32_t exponent_bits = 0;  /* i8 and u8 */
+    uint32_t window = LP_LANE_WINDOW_TABLE, sign = LP_LANE_SIGN_STORED, trailing_bits = 0;
+    uint32_t period = 0; /* of columns */
+    bool spans = false;  /* columns change again and again, as often as records allow */
+    uint64_t span = 0;   /* how often that is; set from spans */
+};
+
 /* What to pack. */
 struct TableSpec {
     uint32_t dtype = LP_DTYPE_BF16;
@@ -57,7 +67,10 @@ struct TableSpec {
     lp_plan_params plan{};
     samples_kind kind = SAMPLES_NORMAL;
     uint64_t seed = 1;
-    bool drift = false; /* exponents differ from row to row, so that each record gets its base */
+    bool drift = false;    /* exponents differ from row to row, so that each record gets its base */
+    uint32_t distinct = 0; /* values, of which early ones are frequent; 0: as kind has them */
+    uint32_t percent = 0;  /* of the elements that are not zero; 0: as kind has them */
+    LaneForm lane;
 
     std::string text() const;
 };
@@ -85,7 +98,7 @@ class GatherTable {
     lp_gpu_table_params params{};
     lp_gather_table table{};
     std::vector<Block> segments;
-    std::unique_ptr<Block> index, addresses, ibp;
+    std::unique_ptr<Block> index, addresses, meta;
 
   private:
     void copy();

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "client/gpu_table.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -98,37 +99,10 @@ void gpu_case_fini(struct gpu_case *c)
 struct lp_gpu_table_params gpu_case_params(const struct gpu_case *c, uint64_t chunk_dev,
                                            uint64_t *segments_dev)
 {
-    const struct lp_table *const t = &c->packed.table;
+    struct lp_gpu_table_params params;
 
-    for (uint32_t i = 0; i < t->n_segments; i++)
+    for (uint32_t i = 0; i < c->packed.table.n_segments; i++)
         segments_dev[i] = chunk_dev + c->segment_at[i];
-    return (struct lp_gpu_table_params){
-        .codec = t->codec,
-        .layout = t->layout,
-        .dtype = t->geometry.dtype,
-        .elem_bytes = t->geometry.elem_bytes,
-        .record_elements = t->record_elements,
-        .last_elements = t->last_elements,
-        .align_bytes = t->align_bytes,
-        .stride = t->stride,
-        .index_entry_bytes = t->index_entry_bytes,
-        .n_records = t->n_records,
-        .n_elements = t->geometry.n_elements,
-        .segment_bytes = t->segment_bytes,
-        .last_segment_bytes = t->last_segment_bytes,
-        .records_per_segment = t->records_per_segment,
-        .n_segments = t->n_segments,
-        .segments_dev = segments_dev,
-        .index = c->packed.view.index,
-        .index_bytes = t->index_bytes,
-        .lane_levels = t->lane.n_levels,
-        .lane_base_bytes = t->lane.base_bytes,
-        .lane_exponent_bits = t->lane.exponent_bits,
-        .lane_widths = t->lane.widths,
-        .lane_ranks = t->lane.rank,
-        .ibp_word_bytes = t->ibp.word_bytes,
-        .ibp_words = t->ibp.n_words,
-        .ibp_mask = t->ibp.mask,
-        .ibp_value = t->ibp.value,
-    };
+    lp_client_gpu_table_params(&params, &c->packed.view, segments_dev);
+    return params;
 }
