@@ -13,6 +13,7 @@ void lp_codec_ops_avx2_fill(struct lp_codec_ops *ops)
     ops->lane_encode = lp_codec_avx2_lane_encode;
     ops->exponent_histogram = lp_codec_avx2_exponent_histogram;
     lp_codec_avx2_dict_fill(ops);
+    ops->exponent_shift = lp_codec_avx2_exponent_shift;
     lp_codec_avx2_ibp_fill(ops);
     lp_codec_avx2_sparse_fill(ops);
 }

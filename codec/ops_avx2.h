@@ -2,8 +2,7 @@
 /* What the files of the AVX2 tier share. Included only by files that are compiled for it.
  *
  * The tier works on eight exponents at a time, the bytes of a 64-bit word: BMI2 moves bits between
- * planes and bytes, and closes and opens gaps between bytes. f64 and very long records are left to
- * the scalar tier. */
+ * planes and bytes, and closes and opens gaps between bytes. */
 #ifndef LP_CODEC_OPS_AVX2_H
 #define LP_CODEC_OPS_AVX2_H
 
@@ -15,7 +14,6 @@
 #include <stdbool.h>
 
 #define LP_AVX2_BLOCK 32u /* elements that are split or joined at a time */
-#define LP_AVX2_SLACK 64u /* bytes behind a buffer of exponents that may be touched */
 
 /* Bit b of each byte of a word. */
 #define LP_AVX2_EACH_BYTE UINT64_C(0x0101010101010101)
@@ -30,6 +28,8 @@ int lp_codec_avx2_lane_decode(const struct lp_lane *lane, const void *src, uint3
                               uint32_t align_bytes, void *dst, uint32_t n, const void *ahead);
 uint32_t lp_codec_avx2_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n,
                                    void *dst, uint32_t limit_bytes);
+void lp_codec_avx2_exponent_shift(const struct lp_lane *lane, void *elements, uint32_t n,
+                                  const void *bases, uint32_t phase, bool subtract);
 void lp_codec_avx2_exponent_histogram(uint32_t dtype, const void *src, uint64_t n, uint32_t *hist);
 
 #endif

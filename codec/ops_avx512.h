@@ -2,8 +2,7 @@
 /* What the files of the AVX-512 tier share. Included only by files that are compiled for it.
  *
  * The tier works on blocks of 64 elements: one exponent per byte of a register, one bit of a plane
- * per bit of a mask. Exponents with more than 8 bits (f64) and records of more than
- * LP_LANE_FAST_ELEMENTS_MAX elements are left to the scalar tier. */
+ * per bit of a mask. */
 #ifndef LP_CODEC_OPS_AVX512_H
 #define LP_CODEC_OPS_AVX512_H
 
@@ -30,6 +29,8 @@ int lp_codec_avx512_lane_decode_short(const struct lp_lane *lane, const uint8_t 
 
 uint32_t lp_codec_avx512_lane_encode(const struct lp_lane *lane, const void *src, uint32_t n,
                                      void *dst, uint32_t limit_bytes);
+void lp_codec_avx512_exponent_shift(const struct lp_lane *lane, void *elements, uint32_t n,
+                                    const void *bases, uint32_t phase, bool subtract);
 void lp_codec_avx512_exponent_histogram(uint32_t dtype, const void *src, uint64_t n,
                                         uint32_t *hist);
 

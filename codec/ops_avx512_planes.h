@@ -89,6 +89,9 @@ struct lp_avx512_output {
  * bytes behind the bits. */
 #define LP_AVX512_PLANE_SLACK 9u
 
+/* Up to so many bits go one word at a time: a register would wait for its words to settle. */
+#define LP_AVX512_PLANE_SHORT 512u
+
 static inline bool lp_avx512_put_plane(struct lp_avx512_output *out, uint64_t *words, uint32_t n)
 {
     const uint32_t shift = out->bit % 8, n_words = (n + 63) / 64;
@@ -97,6 +100,11 @@ static inline bool lp_avx512_put_plane(struct lp_avx512_output *out, uint64_t *w
 
     if (out->bit + n > out->limit_bits)
         return false;
+    if (n <= LP_AVX512_PLANE_SHORT) {
+        lp_lane_put_bits(out->dst, out->bit, words, n);
+        out->bit += n;
+        return true;
+    }
     if (n % 64 != 0)
         words[n_words - 1] &= (UINT64_C(1) << (n % 64)) - 1;
     words[n_words] = 0;

@@ -51,26 +51,60 @@ static void scramble(uint16_t *order, uint32_t n)
     }
 }
 
-bool lanes_make(struct lp_lane *ret_lane, uint32_t dtype, uint32_t shape, uint32_t window,
-                bool scrambled, const void *elements, uint32_t n)
+/* The most frequent exponents of n elements, in whose order ranks are. i8 and u8 are counted as
+ * whole bytes. */
+static void order_exponents(uint32_t dtype, uint32_t exponent_bits, const void *elements,
+                            uint32_t n, uint16_t *order)
 {
-    const uint32_t n_exponents = 1u << lp_codec_dtype_info(dtype)->exponent_bits;
-    uint32_t hist[LP_LANE_EXPONENTS_MAX] = {0}, n_symbols = 0;
+    const bool whole = lp_codec_dtype_info(dtype)->exponent_bits == 0;
+    uint32_t counts[LP_LANE_EXPONENTS_MAX] = {0}, hist[LP_LANE_EXPONENTS_MAX] = {0};
+
+    lp_codec_scalar_exponent_histogram(dtype, elements, n, counts);
+    for (uint32_t i = 0; i < LP_LANE_EXPONENTS_MAX; i++)
+        hist[whole ? (i & 0xff) >> (8 - exponent_bits) : i] += counts[i];
+    sort_exponents(hist, 1u << exponent_bits, order);
+}
+
+static bool make(struct lp_lane *ret_lane, uint32_t shape, const struct lp_lane_params *params,
+                 bool scrambled, const void *elements, uint32_t n)
+{
+    const uint32_t n_exponents = 1u << params->exponent_bits;
+    struct lp_lane_params all = *params;
     uint16_t order[LP_LANE_EXPONENTS_MAX];
+    uint32_t n_symbols = 0;
 
     for (uint32_t k = 0; k < shapes[shape].n_levels; k++)
         n_symbols += (1u << shapes[shape].widths[k]) - 1;
     if (n_symbols > n_exponents)
         return false;
-    lp_codec_scalar_exponent_histogram(dtype, elements, n, hist);
-    sort_exponents(hist, n_exponents, order);
+    order_exponents(params->dtype, params->exponent_bits, elements, n, order);
     if (scrambled)
         scramble(order, n_exponents);
-    return lp_codec_lane_init(ret_lane,
-                              &(struct lp_lane_params){.dtype = dtype,
-                                                       .n_levels = shapes[shape].n_levels,
-                                                       .widths = shapes[shape].widths,
-                                                       .window = window,
-                                                       .ranks = order},
-                              NULL) == 0;
+    all.n_levels = shapes[shape].n_levels;
+    all.widths = shapes[shape].widths;
+    all.ranks = order;
+    return lp_codec_lane_init(ret_lane, &all, NULL) == 0;
+}
+
+bool lanes_make(struct lp_lane *ret_lane, uint32_t dtype, uint32_t shape, uint32_t window,
+                bool scrambled, const void *elements, uint32_t n)
+{
+    const struct lp_lane_params params = {.dtype = dtype,
+                                          .exponent_bits =
+                                              lp_codec_dtype_info(dtype)->exponent_bits,
+                                          .window = window};
+
+    return make(ret_lane, shape, &params, scrambled, elements, n);
+}
+
+bool lanes_make_bits(struct lp_lane *ret_lane, uint32_t dtype, const struct lanes_bits *bits,
+                     uint32_t shape, uint32_t window, const void *elements, uint32_t n)
+{
+    const struct lp_lane_params params = {.dtype = dtype,
+                                          .exponent_bits = bits->exponent_bits,
+                                          .sign = bits->sign,
+                                          .trailing_bits = bits->trailing_bits,
+                                          .window = window};
+
+    return make(ret_lane, shape, &params, false, elements, n);
 }

@@ -15,4 +15,14 @@
 bool lanes_make(struct lp_lane *ret_lane, uint32_t dtype, uint32_t shape, uint32_t window,
                 bool scrambled, const void *elements, uint32_t n);
 
+/* What else the metadata tells: the field of i8 and u8 (else 0 will do), the sign, trailing bits.
+ */
+struct lanes_bits {
+    uint32_t exponent_bits, sign, trailing_bits;
+};
+
+/* The same with such bits, ranks not scrambled. */
+bool lanes_make_bits(struct lp_lane *ret_lane, uint32_t dtype, const struct lanes_bits *bits,
+                     uint32_t shape, uint32_t window, const void *elements, uint32_t n);
+
 #endif
