@@ -69,7 +69,9 @@ static LP_ALWAYS_INLINE __m512i find_symbols(const struct lp_dict *dict, const s
     const __m128i shift = _mm_cvtsi32_si128((int)(32 - dict->slot_bits));
     __m512i slot = _mm512_srl_epi32(
         _mm512_mullo_epi32(v->fold, _mm512_set1_epi32((int)dict->hash_factor)), shift);
-    __m512i symbols = none;
+    /* What was found is kept as it stands in the table: clang 14 breaks over a select of symbols.
+     */
+    __m512i entries = _mm512_setzero_si512();
     __mmask16 open = 0xffff;
 
     do {
@@ -81,11 +83,12 @@ static LP_ALWAYS_INLINE __m512i find_symbols(const struct lp_dict *dict, const s
             _mm512_mask_cmpeq_epi32_mask(taken, _mm512_and_si512(entry, low_half), tag);
         const __mmask16 found = same(dict, v, elem_bytes, tagged, symbol);
 
-        symbols = _mm512_mask_mov_epi32(symbols, found, symbol);
+        entries = _mm512_mask_mov_epi32(entries, found, entry);
         open = taken & ~found;
         slot = _mm512_and_si512(_mm512_add_epi32(slot, one), slots);
     } while (open != 0);
-    return symbols;
+    return _mm512_mask_sub_epi32(none, _mm512_test_epi32_mask(entries, entries),
+                                 _mm512_srli_epi32(entries, 16), one);
 }
 
 /* Symbols of all elements; n_symbols + i for element i without one. */

@@ -153,7 +153,8 @@ static void check_reader(const struct spawn *daemon, const char *name,
 
 int main(void)
 {
-    static const uint32_t codecs[] = {LP_CODEC_RAW, LP_CODEC_IBP, LP_CODEC_LANE};
+    static const uint32_t codecs[] = {LP_CODEC_RAW, LP_CODEC_IBP, LP_CODEC_LANE,
+                                      LP_CODEC_DICT};
     struct client_tensor tensor;
     struct client_env env;
 
@@ -167,6 +168,11 @@ int main(void)
         const char *name = lp_codec_name(codecs[i]);
 
         tensor.codec = codecs[i];
+        if (codecs[i] == LP_CODEC_DICT) {
+            client_tensor_fini(&tensor);
+            client_tensor_init(&tensor, LP_DTYPE_I32, ROWS, 64, SAMPLES_NORMAL, 1);
+            tensor.codec = codecs[i];
+        }
         client_put(env.client, name, &tensor, 0);
         check_reader(&env.daemon, name, &tensor, 0, -1);
         check_reader(&env.daemon, name, &tensor, 3, SYS_futex);

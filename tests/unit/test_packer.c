@@ -35,17 +35,21 @@ static void assert_same(const struct packed *a, const struct packed *b)
 Test(codec_packer, steps_do_not_change_the_bytes)
 {
     static const uint64_t steps[] = {1, 3, 39, 40, 41, 1000};
-    static const uint32_t codecs[] = {LP_CODEC_RAW, LP_CODEC_IBP, LP_CODEC_LANE};
-    const struct lp_geometry geometry = geometry_of(LP_DTYPE_F32, 77, 40);
+    static const uint32_t cases[][2] = {{LP_CODEC_RAW, LP_DTYPE_F32},   {LP_CODEC_IBP, LP_DTYPE_F32},
+                                        {LP_CODEC_LANE, LP_DTYPE_F32},  {LP_CODEC_ZIP7, LP_DTYPE_BF16},
+                                        {LP_CODEC_DICT, LP_DTYPE_I32}};
     static float data[77 * 40];
 
-    samples_fill(SAMPLES_NORMAL, LP_DTYPE_F32, LP_ARRAY_LEN(data), 1, data);
-    for (size_t c = 0; c < LP_ARRAY_LEN(codecs); c++) {
+    for (size_t c = 0; c < LP_ARRAY_LEN(cases); c++) {
+        const struct lp_geometry geometry = geometry_of(cases[c][1], 77, 40);
+
+        samples_fill(SAMPLES_NORMAL, cases[c][1], LP_ARRAY_LEN(data), 1, data);
         for (uint32_t layout = LP_LAYOUT_PACKED; layout < LP_LAYOUT_END; layout++) {
-            const struct lp_plan_params params = {.codec = codecs[c], .layout = layout};
+            const struct lp_plan_params params = {.codec = cases[c][0], .layout = layout};
             struct packed once, often;
 
             cr_assert_eq(packed_make(&once, &geometry, &params, data, 0, NULL), 0);
+            cr_assert(once.table.codec == cases[c][0] || layout == LP_LAYOUT_SLOTTED);
             for (size_t i = 0; i < LP_ARRAY_LEN(steps); i++) {
                 cr_assert_eq(packed_make(&often, &geometry, &params, data, steps[i], NULL), 0);
                 assert_same(&once, &often);

@@ -31,6 +31,8 @@ static const struct shape shapes[] = {
     {LP_DTYPE_BF16, LP_CODEC_LANE, LP_LAYOUT_PACKED, 4, 5000, {7, 2000}},
     {LP_DTYPE_BF16, LP_CODEC_ZIP7, LP_LAYOUT_PACKED, 4, 0, {70, 64}},
     {LP_DTYPE_BF16, LP_CODEC_ZIP7, LP_LAYOUT_SLOTTED, 0, 0, {70, 300}},
+    {LP_DTYPE_I32, LP_CODEC_DICT, LP_LAYOUT_PACKED, 4, 0, {70, 64}},
+    {LP_DTYPE_I64, LP_CODEC_DICT, LP_LAYOUT_SLOTTED, 0, 0, {70, 33}},
 };
 
 static void make(struct packed *packed, const struct shape *shape)
