@@ -133,29 +133,120 @@ static void look_up_any(const struct lp_dict *dict, const uint8_t *src, uint32_t
     }
 }
 
+/* A bit string that grows at its end by up to 64 bits at a time; 8 bytes behind it are written. */
+struct bit_writer {
+    uint8_t *dst;
+    uint64_t bits; /* not yet stored */
+    uint32_t n_bits;
+};
+
+static LP_ALWAYS_INLINE void put_bits(struct bit_writer *out, uint64_t bits, uint32_t n)
+{
+    out->bits |= bits << out->n_bits;
+    if (out->n_bits + n >= 64) {
+        lp_store_u64(out->dst, out->bits);
+        out->dst += 8;
+        out->bits = out->n_bits != 0 ? bits >> (64 - out->n_bits) : 0;
+        out->n_bits -= 64;
+    }
+    out->n_bits += n;
+}
+
+static LP_ALWAYS_INLINE uint64_t first_bits(uint32_t n)
+{
+    return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
+/* Codes of count symbols, a block at most, that lie below end, into planes; the others move to the
+ * front. Returns how many. */
+static LP_ALWAYS_INLINE uint32_t put_level(struct bit_writer *out, uint16_t *symbols,
+                                           uint32_t count, uint32_t first, uint32_t end,
+                                           uint32_t width)
+{
+    const __m512i low = _mm512_loadu_si512(symbols), high = _mm512_loadu_si512(symbols + 32);
+    const __m512i limit = _mm512_set1_epi16((short)end);
+    const uint64_t inside = first_bits(count);
+    const uint64_t here = ((uint64_t)_mm512_cmplt_epu16_mask(low, limit) |
+                           (uint64_t)_mm512_cmplt_epu16_mask(high, limit) << 32) &
+                          inside;
+    const uint64_t behind = ~here & inside;
+    const __m512i code =
+        _mm512_maskz_sub_epi8(here,
+                              _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(low)),
+                                                 _mm512_cvtepi16_epi8(high), 1),
+                              _mm512_set1_epi8((char)(first - 1)));
+
+    for (uint32_t p = 0; p < width; p++)
+        put_bits(out, _mm512_test_epi8_mask(code, _mm512_set1_epi8((char)(1u << p))), count);
+    _mm512_storeu_si512(symbols, _mm512_maskz_compress_epi16((__mmask32)behind, low));
+    symbols += _mm_popcnt_u32((uint32_t)behind);
+    _mm512_storeu_si512(symbols, _mm512_maskz_compress_epi16((__mmask32)(behind >> 32), high));
+    return (uint32_t)_mm_popcnt_u64(behind);
+}
+
+/* The levels of a record of one block, whose planes are words. Returns the bits, or 0: too many. */
+static uint64_t put_levels(const struct lp_dict *dict, uint16_t *symbols, uint32_t n, void *dst,
+                           uint64_t limit_bits, uint32_t *ret_n_raw)
+{
+    struct bit_writer out = {dst, 0, 0};
+    uint32_t count = n;
+    uint64_t bits = 0;
+
+    for (uint32_t k = 0; k < dict->n_levels; k++) {
+        bits += (uint64_t)dict->widths[k] * count;
+        if (bits >= limit_bits)
+            return 0;
+        count =
+            put_level(&out, symbols, count, dict->first[k], dict->first[k + 1], dict->widths[k]);
+    }
+    lp_store_u64(out.dst, out.bits);
+    *ret_n_raw = count;
+    return bits;
+}
+
+/* Behind a bit string of so many bits: raw elements, whose symbols tell where they are. Returns the
+ * record's size, 0 when it is not below limit_bytes. */
+static uint32_t put_raw(const struct lp_dict *dict, const uint8_t *src, const uint16_t *symbols,
+                        uint32_t n_raw, uint64_t bits, uint8_t *dst, uint32_t limit_bytes)
+{
+    const uint32_t elem_bytes = dict->elem_bytes, first_raw = lp_dict_symbols(dict);
+    const uint64_t size = (bits + 7) / 8 + (uint64_t)n_raw * elem_bytes;
+    uint8_t *raw = dst + (bits + 7) / 8;
+
+    if (size >= limit_bytes)
+        return 0;
+    for (uint32_t j = 0; j < n_raw; j++, raw += elem_bytes)
+        memcpy(raw, src + (size_t)(symbols[j] - first_raw) * elem_bytes, elem_bytes);
+    return (uint32_t)size;
+}
+
+static uint32_t encode_short(const struct lp_dict *dict, const uint8_t *src, uint32_t n,
+                             uint8_t *dst, uint32_t limit_bytes)
+{
+    uint16_t symbols[LP_AVX512_BLOCK + 32] = {0};
+    uint32_t n_raw = 0;
+    uint64_t bits;
+
+    look_up_any(dict, src, n, symbols);
+    bits = put_levels(dict, symbols, n, dst, (uint64_t)limit_bytes * 8, &n_raw);
+    return bits == 0 ? 0 : put_raw(dict, src, symbols, n_raw, bits, dst, limit_bytes);
+}
+
 uint32_t lp_codec_avx512_dict_encode(const struct lp_dict *dict, const void *src, uint32_t n,
                                      void *dst, uint32_t limit_bytes)
 {
     uint16_t symbols[LP_LANE_FAST_ELEMENTS_MAX + LP_LEVELS_SLACK];
     uint64_t planes[LP_LEVELS_WIDTH_MAX * PLANE_WORDS];
     struct lp_avx512_output out = {dst, 0, (uint64_t)limit_bytes * 8};
-    const uint32_t elem_bytes = dict->elem_bytes, first_raw = lp_dict_symbols(dict);
-    const uint8_t *const elements = src;
     uint32_t n_raw;
-    uint64_t size;
-    uint8_t *raw;
 
+    if (n <= LP_AVX512_BLOCK)
+        return encode_short(dict, src, n, dst, limit_bytes);
     if (n > LP_LANE_FAST_ELEMENTS_MAX)
         return lp_codec_scalar_dict_encode(dict, src, n, dst, limit_bytes);
     look_up_any(dict, src, n, symbols);
     if (!lp_levels_avx512_encode(dict->widths, dict->n_levels, symbols, n, planes, PLANE_WORDS,
                                  &out, &n_raw))
         return 0;
-    size = (out.bit + 7) / 8 + (uint64_t)n_raw * elem_bytes;
-    if (size >= limit_bytes)
-        return 0;
-    raw = (uint8_t *)dst + (out.bit + 7) / 8;
-    for (uint32_t j = 0; j < n_raw; j++, raw += elem_bytes)
-        memcpy(raw, elements + (size_t)(symbols[j] - first_raw) * elem_bytes, elem_bytes);
-    return (uint32_t)size;
+    return put_raw(dict, src, symbols, n_raw, out.bit, dst, limit_bytes);
 }
