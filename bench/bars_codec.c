@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NORMAL_PHASES 16u
@@ -25,6 +26,9 @@
 #define LANE_OVER_IBP 1.25
 #define SPARSE_SHARE 0.75 /* of the best stored ratio known */
 #define SPARSE_SECTORS 1.6
+
+/* Smaller records are fetched one by one: lanepack-bench gather has their speed. */
+#define SPEED_RECORD_BYTES 1024u
 
 /* Shares of memcpy on the same buffers, and multiples of peers. */
 #define DECODE_SHARE 0.7
@@ -298,10 +302,19 @@ void bars_codec_speed(struct bars *bars, const struct tensor_figures *tensor)
     const struct lp_bench_figures *const lane = &tensor->row[LP_CODEC_LANE];
     const struct lp_bench_figures *const ibp = &tensor->row[LP_CODEC_IBP];
     const bool by_record = strstr(lane->timed_how, "by record") != NULL;
+    char why[96];
 
     if (tensor->geometry.dtype != LP_DTYPE_BF16 || tensor->sparse ||
         strncmp(lane->timed_how, "lane", 4) != 0)
         return;
+    if (lane->logical_bytes / LP_MAX(lane->records, 1) < SPEED_RECORD_BYTES) {
+        (void)snprintf(why, sizeof(why),
+                       "records of %llu bytes, whose gather counts; decode %.2f x",
+                       (unsigned long long)(lane->logical_bytes / LP_MAX(lane->records, 1)),
+                       lane->decode_gbps / lane->memcpy_gbps);
+        bars_waive(bars, why, "%s: lane speeds / memcpy", tensor->name);
+        return;
+    }
     bars_add(bars, BAR_TIMING, lane->decode_gbps / lane->memcpy_gbps, BAR_AT_LEAST, DECODE_SHARE,
              "%s: lane decode / memcpy", tensor->name);
     bars_add(bars, BAR_TIMING, lane->encode_gbps / lane->memcpy_gbps, BAR_AT_LEAST,

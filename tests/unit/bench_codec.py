@@ -78,8 +78,8 @@ def main():
         few = [rng.random() if rng.random() < 0.013 else 0.0 for _ in range(16 * 1433)]
         write_npy(sparse, few, (16, 1433))
         check_json(bench(program, dense, "--as", "bf16", "--no-speed", "--json"), False)
-        check_json(bench(program, dense, "--as", "bf16", "--runs", "1", "--bytes", "200000", "--json",
-                         "--svg", svg, "--markdown", markdown), True)
+        check_json(bench(program, dense, "--as", "bf16", "--runs", "1", "--bytes", "200000",
+                         "--json", "--svg", svg, "--markdown", markdown), True)
         check_svg(svg)
         with open(markdown, encoding="utf-8") as file:
             assert "| dense.npy | bf16 |" in file.read()
