@@ -7,19 +7,23 @@
 
 #include <string.h>
 
+#define BYTES_PER_WORD 25u /* of the block that holds what is known of a word */
+
 int lp_codec_ibp_init(struct lp_ibp *ret_ibp, uint32_t word_bytes, uint32_t n_words,
                       struct lp_error *err)
 {
     struct lp_ibp ibp = {.word_bytes = word_bytes, .n_words = n_words};
 
-    /* Per word 8 + 8 bytes and one more. */
-    ibp.mask = lp_mem_alloc_array(n_words, 17);
+    /* Per word 8 + 8 bytes, 4 + 4 and one more. */
+    ibp.mask = lp_mem_alloc_array(n_words, BYTES_PER_WORD);
     if (ibp.mask == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for %u ibp masks", n_words);
     ibp.value = ibp.mask + n_words;
-    ibp.packed_bits = (uint8_t *)(ibp.value + n_words);
-    memset(ibp.mask, 0, (size_t)n_words * 16);
-    memset(ibp.packed_bits, (int)(8 * word_bytes), n_words);
+    ibp.mask_32 = (uint32_t *)(ibp.value + n_words);
+    ibp.value_32 = ibp.mask_32 + n_words;
+    ibp.packed_bits = (uint8_t *)(ibp.value_32 + n_words);
+    memset(ibp.mask, 0, (size_t)n_words * BYTES_PER_WORD);
+    lp_codec_ibp_derive(&ibp);
     *ret_ibp = ibp;
     return 0;
 }
@@ -32,11 +36,14 @@ void lp_codec_ibp_fini(struct lp_ibp *ibp)
     memset(ibp, 0, sizeof(*ibp));
 }
 
-static void count_packed_bits(struct lp_ibp *ibp)
+void lp_codec_ibp_derive(struct lp_ibp *ibp)
 {
-    for (uint32_t j = 0; j < ibp->n_words; j++)
+    for (uint32_t j = 0; j < ibp->n_words; j++) {
+        ibp->mask_32[j] = (uint32_t)ibp->mask[j];
+        ibp->value_32[j] = (uint32_t)ibp->value[j];
         ibp->packed_bits[j] =
             (uint8_t)(8 * ibp->word_bytes - (uint32_t)__builtin_popcountll(ibp->mask[j]));
+    }
 }
 
 int lp_codec_ibp_set_masks(struct lp_ibp *ibp, const uint64_t *mask, const uint64_t *value,
@@ -49,7 +56,7 @@ int lp_codec_ibp_set_masks(struct lp_ibp *ibp, const uint64_t *mask, const uint6
             return lp_error_set(err, LP_EINVAL, "ibp value %u has bits outside of its mask", j);
     memcpy(ibp->mask, mask, ibp->n_words * sizeof(*mask));
     memcpy(ibp->value, value, ibp->n_words * sizeof(*value));
-    count_packed_bits(ibp);
+    lp_codec_ibp_derive(ibp);
     return 0;
 }
 
@@ -116,7 +123,7 @@ int lp_codec_ibp_meta_parse(struct lp_ibp *ret_ibp, uint32_t record_bytes, const
             return lp_error_set(err, LP_ECORRUPT, "ibp value %u has bits outside of its mask", j);
         }
     }
-    count_packed_bits(&ibp);
+    lp_codec_ibp_derive(&ibp);
     *ret_ibp = ibp;
     return 0;
 }

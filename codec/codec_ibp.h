@@ -44,6 +44,9 @@ int lp_codec_ibp_init(struct lp_ibp *ret_ibp, uint32_t word_bytes, uint32_t n_wo
                       struct lp_error *err);
 void lp_codec_ibp_fini(struct lp_ibp *ibp);
 
+/* What follows from masks and values, once these are written. */
+void lp_codec_ibp_derive(struct lp_ibp *ibp);
+
 /* Take the masks that somebody else chose: n_words each, copied. LP_EINVAL when value has a bit
  * outside of mask. */
 int lp_codec_ibp_set_masks(struct lp_ibp *ibp, const uint64_t *mask, const uint64_t *value,

@@ -290,8 +290,8 @@ static int take_masks(struct lp_ibp *ret_ibp, const struct learner *learner, str
         for (uint32_t j = 0; j < ibp.n_words; j++) {
             ibp.mask[j] = lane_word(learner, kept, j, LANE_MASK);
             ibp.value[j] = lane_word(learner, kept, j, LANE_VALUE);
-            ibp.packed_bits[j] -= (uint8_t)lane_word(learner, kept, j, LANE_GAIN);
         }
+        lp_codec_ibp_derive(&ibp);
         ibp.threshold_bits = learner->report.trial[kept].threshold_bits;
     }
     *ret_ibp = ibp;

@@ -70,16 +70,26 @@ LP_IBP_INLINE uint64_t lp_ibp_window(const uint8_t *string, uint64_t pos, const 
            (uint64_t)lp_load_u32(p + 8) << (pos & 31) >> 32;
 }
 
+/* The 64 bits that end at pos. Reads 8 bytes on both sides of there, so that the string must not
+ * begin a record. */
+LP_IBP_INLINE uint64_t lp_ibp_window_before(const uint8_t *string, uint64_t pos, const uint32_t s)
+{
+    const uint8_t *const p = string + pos / (8 * s) * s;
+
+    if (s == 8)
+        return lp_load_u64(p - 8) << (pos & 63) | lp_load_u64(p) >> (~pos & 63) >> 1;
+    return lp_ibp_load_unit(p - 8, s) << (pos & 31) | (uint64_t)lp_load_u32(p) << (pos & 31) >> 32;
+}
+
 /* One unit to dst, keep being the bits that its mask leaves; returns the position behind it. */
 LP_IBP_INLINE uint64_t lp_ibp_unit_decode(const uint8_t *string, uint64_t pos, uint64_t keep,
                                           uint64_t value, uint8_t *dst, const uint32_t s)
 {
-    const uint64_t n = (uint64_t)_mm_popcnt_u64(keep);
-    /* Where nothing is kept the shift does nothing, and nothing is spread. */
-    const uint64_t unit = _pdep_u64(lp_ibp_window(string, pos, s) >> (-n & 63), keep) | value;
+    const uint64_t end = pos + (uint64_t)_mm_popcnt_u64(keep);
 
-    lp_ibp_store_unit(dst, unit, s);
-    return pos + n;
+    /* Only as many bits are spread as keep has, so what lies before them does not matter. */
+    lp_ibp_store_unit(dst, _pdep_u64(lp_ibp_window_before(string, end, s), keep) | value, s);
+    return end;
 }
 
 /* All units to dst. Returns the position behind them, or more than end when they do not fit. */

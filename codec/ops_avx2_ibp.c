@@ -13,32 +13,35 @@ static LP_ALWAYS_INLINE __m256i load(const void *p)
     return _mm256_loadu_si256(p);
 }
 
-/* Ones in each of four words whose bit of bits is set. */
-static LP_ALWAYS_INLINE __m256i spread_bits(uint32_t bits)
+/* Ones in each word whose bit of bits is set. */
+static LP_ALWAYS_INLINE __m256i spread_8(uint32_t bits)
+{
+    const __m256i each = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
+
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), each), each);
+}
+
+static LP_ALWAYS_INLINE __m256i spread_4(uint32_t bits)
 {
     const __m256i each = _mm256_set_epi64x(8, 4, 2, 1);
 
     return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits), each), each);
 }
 
-/* Two words of 32 bits in each half of two registers, to four units. */
-static LP_ALWAYS_INLINE __m256i join_words(__m256i a, __m256i b)
+/* Four units, zero where words are not packed. */
+static LP_ALWAYS_INLINE void select_four(const struct lp_ibp *ibp, uint32_t j, uint32_t bits,
+                                         uint32_t s, __m256i *ret_mask, __m256i *ret_value)
 {
-    const __m256i first = _mm256_unpacklo_epi64(a, b), second = _mm256_unpackhi_epi64(a, b);
-    const __m256i units = _mm256_or_si256(_mm256_slli_epi64(first, 32), second);
-
-    return _mm256_permute4x64_epi64(units, 0xd8);
-}
-
-/* Masks or values of four units, zero where words are not packed. */
-static LP_ALWAYS_INLINE __m256i load_units(const uint64_t *words, uint32_t participation,
-                                           const uint32_t s)
-{
-    const __m256i a = _mm256_and_si256(load(words), spread_bits(participation));
-
-    if (s == 8)
-        return a;
-    return join_words(a, _mm256_and_si256(load(words + 4), spread_bits(participation >> 4)));
+    if (s == 8) {
+        *ret_mask = _mm256_and_si256(load(ibp->mask + j), spread_4(bits));
+        *ret_value = _mm256_and_si256(load(ibp->value + j), spread_4(bits));
+        return;
+    }
+    *ret_mask = _mm256_and_si256(load(ibp->mask_32 + j), spread_8(bits));
+    *ret_value = _mm256_and_si256(load(ibp->value_32 + j), spread_8(bits));
+    /* The first word of a unit to its upper half. */
+    *ret_mask = _mm256_shuffle_epi32(*ret_mask, 0xb1);
+    *ret_value = _mm256_shuffle_epi32(*ret_value, 0xb1);
 }
 
 static LP_ALWAYS_INLINE void select_units(const struct lp_ibp *ibp, uint32_t j,
@@ -48,26 +51,28 @@ static LP_ALWAYS_INLINE void select_units(const struct lp_ibp *ibp, uint32_t j,
     const uint32_t words = 32 / s; /* of four units */
 
     for (uint32_t u = 0; u < LP_IBP_UNITS; u += 4, j += words, participation >>= words) {
-        const __m256i mask = load_units(ibp->mask + j, participation, s);
-        const __m256i value = load_units(ibp->value + j, participation, s);
+        __m256i mask, value;
 
+        select_four(ibp, j, participation, s, &mask, &value);
         _mm256_storeu_si256((__m256i *)(void *)(ret_units->keep + u),
                             _mm256_xor_si256(mask, _mm256_set1_epi64x(-1)));
         _mm256_storeu_si256((__m256i *)(void *)(ret_units->value + u), value);
     }
 }
 
-/* Which of four words match. */
+/* Which words of a register match. */
 static LP_ALWAYS_INLINE uint32_t match_words(const struct lp_ibp *ibp, const uint8_t *src,
                                              uint32_t j, uint32_t s)
 {
-    const __m256i x =
-        s == 8 ? load(src)
-               : _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)(const void *)src));
-    const __m256i same =
-        _mm256_cmpeq_epi64(_mm256_and_si256(x, load(ibp->mask + j)), load(ibp->value + j));
+    const __m256i x = load(src);
+    __m256i same;
 
-    return (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(same));
+    if (s == 8) {
+        same = _mm256_cmpeq_epi64(_mm256_and_si256(x, load(ibp->mask + j)), load(ibp->value + j));
+        return (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(same));
+    }
+    same = _mm256_cmpeq_epi32(_mm256_and_si256(x, load(ibp->mask_32 + j)), load(ibp->value_32 + j));
+    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(same));
 }
 
 static LP_ALWAYS_INLINE uint32_t match_units(const struct lp_ibp *ibp, const uint8_t *src,
@@ -75,7 +80,7 @@ static LP_ALWAYS_INLINE uint32_t match_units(const struct lp_ibp *ibp, const uin
 {
     uint32_t participation = 0;
 
-    for (uint32_t i = 0; i < LP_IBP_UNITS * 8 / s; i += 4)
+    for (uint32_t i = 0; i < LP_IBP_UNITS * 8 / s; i += 32 / s)
         participation |= match_words(ibp, src + (size_t)i * s, j + i, s) << i;
     for (uint32_t i = 0; i < LP_IBP_UNITS * 8 / s; i += 8) {
         const uint64_t packed = lp_avx2_spread_mask(participation >> i & 0xff);

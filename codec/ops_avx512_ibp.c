@@ -8,33 +8,24 @@
 
 /* --- records --------------------------------------------------------------------------------- */
 
-/* Sixteen words of 64 bits whose upper halves do not count. */
-static LP_ALWAYS_INLINE __m512i load_halves(const uint64_t *words)
-{
-    const __m256i low = _mm512_cvtepi64_epi32(_mm512_loadu_si512(words));
-
-    return _mm512_inserti64x4(_mm512_castsi256_si512(low),
-                              _mm512_cvtepi64_epi32(_mm512_loadu_si512(words + 8)), 1);
-}
-
-/* Masks or values of the units from word j on, zero where words are not packed. */
-static LP_ALWAYS_INLINE __m512i load_units(const uint64_t *words, uint32_t participation,
-                                           const uint32_t s)
-{
-    if (s == 8)
-        return _mm512_maskz_loadu_epi64((__mmask8)participation, words);
-    return _mm512_rol_epi64(_mm512_maskz_mov_epi32((__mmask16)participation, load_halves(words)),
-                            32);
-}
-
 static LP_ALWAYS_INLINE void select_units(const struct lp_ibp *ibp, uint32_t j,
                                           uint32_t participation, uint32_t s,
                                           struct lp_ibp_units *ret_units)
 {
-    const __m512i mask = load_units(ibp->mask + j, participation, s);
+    __m512i mask, value;
 
+    /* Zero where words are not packed. */
+    if (s == 8) {
+        mask = _mm512_maskz_loadu_epi64((__mmask8)participation, ibp->mask + j);
+        value = _mm512_maskz_loadu_epi64((__mmask8)participation, ibp->value + j);
+    } else {
+        mask = _mm512_maskz_loadu_epi32((__mmask16)participation, ibp->mask_32 + j);
+        value = _mm512_maskz_loadu_epi32((__mmask16)participation, ibp->value_32 + j);
+        mask = _mm512_rol_epi64(mask, 32);
+        value = _mm512_rol_epi64(value, 32);
+    }
     _mm512_storeu_si512(ret_units->keep, _mm512_xor_si512(mask, _mm512_set1_epi64(-1)));
-    _mm512_storeu_si512(ret_units->value, load_units(ibp->value + j, participation, s));
+    _mm512_storeu_si512(ret_units->value, value);
 }
 
 static LP_ALWAYS_INLINE uint32_t match_units(const struct lp_ibp *ibp, const uint8_t *src,
@@ -53,8 +44,10 @@ static LP_ALWAYS_INLINE uint32_t match_units(const struct lp_ibp *ibp, const uin
         bits = _mm_mask_blend_epi8((__mmask16)participation, _mm_cvtsi64_si128(0x4040404040404040),
                                    bits);
     } else {
-        participation = _mm512_cmpeq_epi32_mask(_mm512_and_si512(x, load_halves(ibp->mask + j)),
-                                                load_halves(ibp->value + j));
+        const __m512i mask = _mm512_loadu_si512(ibp->mask_32 + j);
+
+        participation = _mm512_cmpeq_epi32_mask(_mm512_and_si512(x, mask),
+                                                _mm512_loadu_si512(ibp->value_32 + j));
         bits = _mm_loadu_si128((const __m128i *)(const void *)(ibp->packed_bits + j));
         bits = _mm_mask_blend_epi8((__mmask16)participation, _mm_set1_epi8(32), bits);
     }
