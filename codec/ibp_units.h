@@ -14,9 +14,7 @@
 #include <immintrin.h>
 
 #define LP_IBP_UNITS 8u
-/* Positions are checked after so many: their windows end within the slack. */
-#define LP_IBP_UNITS_UNCHECKED 4u
-
+#define LP_IBP_SHORT_WORDS 32u /* so many of 4 bytes have only 4 bytes of participation bits */
 /* Long records are mostly read in order, so what lies this far ahead is wanted even past the end.
  */
 #define LP_IBP_AHEAD_BYTES 512u
@@ -56,64 +54,69 @@ LP_IBP_INLINE void lp_ibp_store_unit(uint8_t *p, uint64_t unit, const uint32_t s
 
 /* --- unpacking ------------------------------------------------------------------------------- */
 
-/* The 64 bits of the string from pos on. Reads up to 16 bytes from there. */
-LP_IBP_INLINE uint64_t lp_ibp_window(const uint8_t *string, uint64_t pos, const uint32_t s)
+/* The bits [pos, end) of the string, at most 64, as the low bits of what is returned, with others
+ * before them. Shifts take the last 6 bits of their count: ~pos shifts by 63 less what pos shifts
+ * by.
+ *
+ * Looked at from their end, bits need not be shifted down once more, but 8 bytes before the string
+ * are read: inside is false where a record has less than that there. Up to 16 bytes behind pos are
+ * read. */
+LP_IBP_INLINE uint64_t lp_ibp_bits(const uint8_t *string, uint64_t pos, uint64_t end,
+                                   const uint32_t s, const bool inside)
 {
-    const uint8_t *const p = string + pos / (8 * s) * s;
-    uint64_t word;
-
-    /* Shifts take the last 6 bits of their count: ~pos shifts by 63 less what pos shifts by. */
-    if (s == 8)
-        return lp_load_u64(p) << (pos & 63) | lp_load_u64(p + 8) >> (~pos & 63) >> 1;
-    word = lp_load_u64(p);
-    return (word << 32 | word >> 32) << (pos & 31) |
-           (uint64_t)lp_load_u32(p + 8) << (pos & 31) >> 32;
-}
-
-/* The 64 bits that end at pos. Reads 8 bytes on both sides of there, so that the string must not
- * begin a record. */
-LP_IBP_INLINE uint64_t lp_ibp_window_before(const uint8_t *string, uint64_t pos, const uint32_t s)
-{
-    const uint8_t *const p = string + pos / (8 * s) * s;
+    const uint64_t from = inside ? end : pos;
+    const uint8_t *const p = string + from / (8 * s) * s;
 
     if (s == 8)
-        return lp_load_u64(p - 8) << (pos & 63) | lp_load_u64(p) >> (~pos & 63) >> 1;
-    return lp_ibp_load_unit(p - 8, s) << (pos & 31) | (uint64_t)lp_load_u32(p) << (pos & 31) >> 32;
+        return lp_load_u64(p - 8) << (end & 63) | lp_load_u64(p) >> (~end & 63) >> 1;
+    if (inside)
+        return lp_ibp_load_unit(p - 8, 4) << (end & 31) |
+               (uint64_t)lp_load_u32(p) << (end & 31) >> 32;
+    /* No bits at all are taken from where a shift by 64 does nothing. */
+    return (lp_ibp_load_unit(p, 4) << (pos & 31) |
+            (uint64_t)lp_load_u32(p + 8) << (pos & 31) >> 32) >>
+           ((pos - end) & 63);
 }
 
 /* One unit to dst, keep being the bits that its mask leaves; returns the position behind it. */
 LP_IBP_INLINE uint64_t lp_ibp_unit_decode(const uint8_t *string, uint64_t pos, uint64_t keep,
-                                          uint64_t value, uint8_t *dst, const uint32_t s)
+                                          uint64_t value, uint8_t *dst, const uint32_t s,
+                                          const bool inside)
 {
     const uint64_t end = pos + (uint64_t)_mm_popcnt_u64(keep);
+    const uint64_t bits = lp_ibp_bits(string, pos, end, s, inside);
 
-    /* Only as many bits are spread as keep has, so what lies before them does not matter. */
-    lp_ibp_store_unit(dst, _pdep_u64(lp_ibp_window_before(string, end, s), keep) | value, s);
+    /* Only as many bits are spread as keep has. */
+    lp_ibp_store_unit(dst, _pdep_u64(bits, keep) | value, s);
     return end;
+}
+
+/* Four units to dst, the first of them at keep and value. Their windows end within the slack
+ * wherever that was, so that positions need no check in between. */
+LP_IBP_INLINE uint64_t lp_ibp_four_decode(const uint64_t *keep, const uint64_t *value,
+                                          const uint8_t *string, uint64_t pos, uint8_t *dst,
+                                          const uint32_t s, const bool inside)
+{
+    pos = lp_ibp_unit_decode(string, pos, keep[0], value[0], dst, s, inside);
+    pos = lp_ibp_unit_decode(string, pos, keep[1], value[1], dst + 8, s, inside);
+    pos = lp_ibp_unit_decode(string, pos, keep[2], value[2], dst + 16, s, inside);
+    return lp_ibp_unit_decode(string, pos, keep[3], value[3], dst + 24, s, inside);
 }
 
 /* All units to dst. Returns the position behind them, or more than end when they do not fit. */
 LP_IBP_INLINE uint64_t lp_ibp_units_decode(const struct lp_ibp_units *units, const uint8_t *string,
                                            uint64_t pos, uint64_t end, uint8_t *dst,
-                                           const uint32_t s)
+                                           const uint32_t s, const bool inside)
 {
-    const uint64_t *const keep = units->keep, *const value = units->value;
-
-    pos = lp_ibp_unit_decode(string, pos, keep[0], value[0], dst, s);
-    pos = lp_ibp_unit_decode(string, pos, keep[1], value[1], dst + 8, s);
-    pos = lp_ibp_unit_decode(string, pos, keep[2], value[2], dst + 16, s);
-    pos = lp_ibp_unit_decode(string, pos, keep[3], value[3], dst + 24, s);
+    pos = lp_ibp_four_decode(units->keep, units->value, string, pos, dst, s, inside);
     if (pos > end)
         return pos;
-    pos = lp_ibp_unit_decode(string, pos, keep[4], value[4], dst + 32, s);
-    pos = lp_ibp_unit_decode(string, pos, keep[5], value[5], dst + 40, s);
-    pos = lp_ibp_unit_decode(string, pos, keep[6], value[6], dst + 48, s);
-    return lp_ibp_unit_decode(string, pos, keep[7], value[7], dst + 56, s);
+    return lp_ibp_four_decode(units->keep + 4, units->value + 4, string, pos, dst + 32, s, inside);
 }
 
 LP_IBP_INLINE int lp_ibp_units_decode_words(const struct lp_ibp *ibp, const uint8_t *src,
                                             uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
-                                            uint32_t n_words, const uint32_t s,
+                                            uint32_t n_words, const uint32_t s, const bool inside,
                                             const struct lp_ibp_unit_ops *ops)
 {
     const uint32_t step = LP_IBP_UNITS * 8 / s, head = lp_ibp_head_bytes(n_words, s);
@@ -138,37 +141,36 @@ LP_IBP_INLINE int lp_ibp_units_decode_words(const struct lp_ibp *ibp, const uint
             __builtin_prefetch(dst + (size_t)j * s + LP_IBP_AHEAD_BYTES, 1);
             __builtin_prefetch(string + pos / 8 + LP_IBP_AHEAD_BYTES);
         }
-        pos = lp_ibp_units_decode(&units[j / step % 2], string, pos, end, dst + (size_t)j * s, s);
+        pos = lp_ibp_units_decode(&units[j / step % 2], string, pos, end, dst + (size_t)j * s, s,
+                                  inside);
         if (pos > end)
             return LP_ECORRUPT;
     }
     for (; j < n_words; j++) {
-        const bool packed = (src[j / 8] >> (j % 8) & 1) != 0;
-        const uint32_t n = packed ? ibp->packed_bits[j] : 8 * s;
-        uint64_t bits;
+        /* Nothing branches on which words are packed. */
+        const uint64_t packed = src[j / 8] >> (j % 8) & 1;
+        const uint64_t keep = (~ibp->mask[j] | (packed - 1)) & ~0ull >> (64 - 8 * s);
+        const uint32_t n = (uint32_t)lp_ibp_word_bits(ibp, j, s, packed);
+        uint64_t word;
 
         if (pos + n > end)
             return LP_ECORRUPT;
-        bits = lp_ibp_take(string, pos, n, s);
-        if (packed)
-            bits = _pdep_u64(bits, ~ibp->mask[j]) | ibp->value[j];
-        lp_ibp_store(dst + (size_t)j * s, bits, s);
+        word = _pdep_u64(lp_ibp_take(string, pos, n, s), keep) | (ibp->value[j] & -packed);
+        lp_ibp_store(dst + (size_t)j * s, word, s);
         pos += n;
     }
     return lp_ibp_tail_ok(src, src_bytes, align_bytes, n_words, pos, s) ? 0 : LP_ECORRUPT;
 }
 
-/* As codec/ops.h describes ibp_decode. */
-LP_IBP_INLINE int lp_ibp_units_decode_record(const struct lp_ibp *ibp, const uint8_t *src,
-                                             uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
-                                             uint32_t n_words, const struct lp_ibp_unit_ops *ops)
-{
-    if (n_words > ibp->n_words)
-        return LP_ECORRUPT;
-    if (ibp->word_bytes == 4)
-        return lp_ibp_units_decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, 4, ops);
-    return lp_ibp_units_decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, 8, ops);
-}
+/* As codec/ops.h describes ibp_decode. A function each, so that registers last for its loop. */
+#define LP_IBP_UNITS_DECODE(name, s, inside, ops)                                                  \
+    static __attribute__((noinline)) int name(const struct lp_ibp *ibp, const uint8_t *src,        \
+                                              uint32_t src_bytes, uint32_t align_bytes,            \
+                                              uint8_t *dst, uint32_t n_words)                      \
+    {                                                                                              \
+        return lp_ibp_units_decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, s,        \
+                                         inside, ops);                                             \
+    }
 
 /* --- packing --------------------------------------------------------------------------------- */
 

@@ -58,10 +58,20 @@ static LP_ALWAYS_INLINE uint32_t match_units(const struct lp_ibp *ibp, const uin
 
 static const struct lp_ibp_unit_ops unit_ops = {select_units, match_units};
 
+LP_IBP_UNITS_DECODE(decode_8, 8, true, &unit_ops)
+LP_IBP_UNITS_DECODE(decode_4, 4, true, &unit_ops)
+LP_IBP_UNITS_DECODE(decode_4_short, 4, false, &unit_ops)
+
 static int decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
                   uint32_t align_bytes, void *dst, uint32_t n_words)
 {
-    return lp_ibp_units_decode_record(ibp, src, src_bytes, align_bytes, dst, n_words, &unit_ops);
+    if (n_words > ibp->n_words)
+        return LP_ECORRUPT;
+    if (ibp->word_bytes == 8)
+        return decode_8(ibp, src, src_bytes, align_bytes, dst, n_words);
+    if (n_words <= LP_IBP_SHORT_WORDS)
+        return decode_4_short(ibp, src, src_bytes, align_bytes, dst, n_words);
+    return decode_4(ibp, src, src_bytes, align_bytes, dst, n_words);
 }
 
 static uint32_t encode(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst,

@@ -194,6 +194,37 @@ Test(codec_ibp, round_trips_on_every_tier, .timeout = 60)
     ASSERT_NO_LEAK();
 }
 
+/* Nothing before a record is read, nor past its slack: it fills a block, where sanitizers see that.
+ */
+Test(codec_ibp, records_are_read_where_they_are)
+{
+    static uint8_t table[16 * 70 * 8], packed[ROOM], back[70 * 8];
+    const struct lp_codec_ops *tiers[LP_CODEC_TIERS_MAX];
+    const int n_tiers = lp_codec_ops_tiers(tiers);
+
+    for (uint32_t i = 0; i < 140; i++) {
+        const uint32_t s = i % 2 == 0 ? 4 : 8, n = 1 + i / 2;
+        struct lp_ibp ibp;
+        uint32_t size;
+        uint8_t *block;
+
+        samples_fill(SAMPLES_SPARSE, LP_DTYPE_F32, 16ull * n * s / 4, n, table);
+        ibp = learn(s, table, 16, n);
+        size = lp_codec_ibp_encode_scalar(&ibp, table, n, packed, UINT32_MAX);
+        block = malloc(size + LP_CODEC_SLACK_BYTES);
+        cr_assert_not_null(block);
+        memcpy(block, packed, size);
+        memset(block + size, 0xff, LP_CODEC_SLACK_BYTES);
+        for (int t = 0; t < n_tiers; t++) {
+            memset(back, 0xee, sizeof(back));
+            cr_assert_eq(tiers[t]->ibp_decode(&ibp, block, size, 4, back, n), 0);
+            cr_assert_arr_eq(back, table, (size_t)n * s, "%s, n %u", tiers[t]->tier, n);
+        }
+        free(block);
+        lp_codec_ibp_fini(&ibp);
+    }
+}
+
 /* Records with a bit wrong give LP_ECORRUPT or other values, never a crash; every cut is noticed.
  */
 Test(codec_ibp, hostile_records_are_refused)
