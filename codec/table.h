@@ -26,8 +26,7 @@ struct lp_ibp {
     uint32_t threshold_bits; /* float32, 0: none */
     uint64_t *mask,
         *value; /* owned, one block that begins at mask; n_words each, low word_bytes used */
-    uint32_t *mask_32, *value_32; /* in the same block, words of 4 bytes only: the same once more, for
-                                     vectors */
+    uint32_t *mask_32, *value_32; /* in the same block: the low 32 bits once more, for vectors */
     uint8_t *packed_bits; /* in the same block: bits of a packed word, 8 * word_bytes -
                              popcount(mask[j]) */
 };
