@@ -27,8 +27,8 @@ struct lp_ibp {
     uint64_t *mask,
         *value; /* owned, one block that begins at mask; n_words each, low word_bytes used */
     uint32_t *mask_32, *value_32; /* in the same block: the low 32 bits once more, for vectors */
-    uint8_t *packed_bits; /* in the same block: bits of a packed word, 8 * word_bytes -
-                             popcount(mask[j]) */
+    uint8_t *packed_bits;         /* in the same block: bits of a packed word, 8 * word_bytes -
+                                     popcount(mask[j]) */
 };
 
 struct lp_table {
