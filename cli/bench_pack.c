@@ -82,6 +82,7 @@ static uint8_t *gather_sample(const struct lp_geometry *geometry, const struct l
 int lp_bench_plan(struct lp_table *ret_table, const struct lp_geometry *geometry,
                   const struct lp_plan_params *params, const void *elements, struct lp_error *err)
 {
+    struct lp_plan_params with_layout;
     uint32_t record_elements = 1;
     struct lp_sample sample;
     uint8_t *gathered = NULL;
@@ -94,7 +95,9 @@ int lp_bench_plan(struct lp_table *ret_table, const struct lp_geometry *geometry
         if (gathered == NULL)
             return lp_error_set(err, LP_ENOMEM, "no memory for a sample");
     }
-    rc = lp_codec_plan(ret_table, geometry, params, gathered != NULL ? gathered : elements,
+    with_layout = params != NULL ? *params : (struct lp_plan_params){0};
+    with_layout.sample_layout = &sample;
+    rc = lp_codec_plan(ret_table, geometry, &with_layout, gathered != NULL ? gathered : elements,
                        sample.n_elements, NULL, err);
     lp_mem_free(gathered);
     return rc;

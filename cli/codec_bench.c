@@ -18,23 +18,11 @@ double lp_bench_saving(const struct lp_bench_figures *figures)
 
 static void describe(const struct lp_table *table, char *how, size_t how_bytes)
 {
-    static const char *const windows[] = {"table", "record", "columns"}; /* enum lp_lane_window */
-    const struct lp_lane *const lane = &table->lane;
-    char widths[16] = "";
+    char words[64];
 
-    for (uint32_t k = 0; table->codec == LP_CODEC_LANE && k < lane->n_levels; k++) {
-        const size_t used = strlen(widths);
-
-        (void)snprintf(widths + used, sizeof(widths) - used, "%s%u", k > 0 ? "," : "",
-                       (unsigned)lane->widths[k]);
-    }
-    if (table->codec == LP_CODEC_LANE)
-        (void)snprintf(how, how_bytes, "lane %s by %s", widths,
-                       windows[LP_MIN(lane->window, LP_ARRAY_LEN(windows) - 1)]);
-    else if (table->codec == LP_CODEC_IBP)
-        (void)snprintf(how, how_bytes, "ibp s=%u", table->ibp.word_bytes);
-    else
-        (void)snprintf(how, how_bytes, "%s", lp_codec_id_name(table->codec));
+    lp_codec_table_describe(table, words, sizeof(words));
+    (void)snprintf(how, how_bytes, "%s%s%s", lp_codec_id_name(table->codec),
+                   words[0] != '\0' ? " " : "", words);
 }
 
 static void take_sizes(struct lp_bench_figures *figures, const struct lp_table *table)
@@ -49,6 +37,11 @@ static void take_sizes(struct lp_bench_figures *figures, const struct lp_table *
     figures->wire_bytes = table->wire_bytes;
     figures->records = table->n_records;
     figures->index_bytes = table->index_bytes;
+    if (table->group_bytes > 0 && table->index_bytes > 0) {
+        const uint64_t places = table->index_bytes / table->group_bytes * LP_FORMAT_GROUP_RECORDS;
+
+        figures->unused_bytes = table->index_bytes * (places - table->n_records) / places;
+    }
     figures->align_bytes = table->data_bytes - table->payload_bytes;
 }
 

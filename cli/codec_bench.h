@@ -8,7 +8,7 @@
 
 struct lp_bench_figures {
     uint32_t codec;         /* the one that was used: raw where the wanted one can't help */
-    char how[48];           /* "lane 2,2,2,3 by table" */
+    char how[80];           /* "lane 2,2,2,3 by table" */
     char reason[96];        /* why this codec */
     uint64_t logical_bytes; /* docs/FORMAT.md, section 9, for all of these */
     uint64_t payload_bytes;
@@ -17,8 +17,9 @@ struct lp_bench_figures {
     uint64_t wire_bytes;
     uint64_t records;
     uint64_t index_bytes;            /* of stored_bytes */
+    uint64_t unused_bytes;           /* of index_bytes: entries of the last group without record */
     uint64_t align_bytes;            /* of stored_bytes: data beside the payload */
-    char timed_how[48];              /* as how, of the repeated tensor that was timed */
+    char timed_how[80];              /* as how, of the repeated tensor that was timed */
     double encode_gbps, decode_gbps; /* of elements; 0: not timed */
     double memcpy_gbps;              /* of the same elements between buffers of the same kind */
 };

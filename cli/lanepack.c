@@ -12,7 +12,9 @@
 #define O(id) (1ull << LP_CLI_##id)
 #define ALWAYS (O(JSON) | O(HELP))
 #define CONNECT (O(SOCKET) | O(NAMESPACE) | O(TIMEOUT))
-#define PACK (O(CODEC) | O(LAYOUT) | O(ALIGN) | O(RECORD_ROWS) | O(RECORD_ELEMENTS) | O(IBP_EXACT))
+#define PACK                                                                                       \
+    (O(CODEC) | O(LAYOUT) | O(ALIGN) | O(RECORD_ROWS) | O(RECORD_ELEMENTS) | O(COLUMN_PERIOD) |    \
+     O(COLUMN_SPAN) | O(IBP_EXACT))
 #define SOURCE (O(AS) | O(DTYPE) | O(SHAPE) | O(OFFSET))
 
 struct option_row {

@@ -40,30 +40,35 @@ json_t *lp_cli_report_json(const struct lp_cli_report *report)
         (void)json_object_set_new(json, "version", json_integer((json_int_t)report->version));
     if (report->reason != NULL && report->reason[0] != '\0')
         (void)json_object_set_new(json, "reason", json_string(report->reason));
+    if (report->how != NULL && report->how[0] != '\0')
+        (void)json_object_set_new(json, "how", json_string(report->how));
     if (report->bound_saving > 0)
         (void)json_object_set_new(json, "bound_saving", json_real(report->bound_saving));
     return json;
 }
 
-void lp_cli_report_heading(void)
+void lp_cli_report_heading(bool with_how)
 {
-    (void)printf("%-32s %-8s %-18s %-5s %-7s %11s %11s %7s %7s %7s\n", "name", "dtype", "shape",
-                 "codec", "layout", "logical", "stored", "saved", "wire", "bound");
+    (void)printf("%-32s %-8s %-18s %-5s %-7s %11s %11s %7s %7s %7s%s\n", "name", "dtype", "shape",
+                 "codec", "layout", "logical", "stored", "saved", "wire", "bound",
+                 with_how ? "  how" : "");
 }
 
 void lp_cli_report_line(const struct lp_cli_report *report)
 {
     char logical[LP_CLI_BYTES_TEXT], stored[LP_CLI_BYTES_TEXT], shape[LP_CLI_SHAPE_TEXT];
+    const char *const how = report->how != NULL ? report->how : "";
     char bound[16] = "-";
 
     if (report->bound_saving > 0)
         (void)snprintf(bound, sizeof(bound), "%.1f %%", 100.0 * report->bound_saving);
-    (void)printf("%-32s %-8s %-18s %-5s %-7s %11s %11s %5.1f %% %5.1f %% %7s\n", report->name,
+    (void)printf("%-32s %-8s %-18s %-5s %-7s %11s %11s %5.1f %% %5.1f %% %7s%s%s\n", report->name,
                  lp_codec_dtype_info(report->geometry.dtype)->name,
                  lp_cli_shape(&report->geometry, shape), lp_codec_id_name(report->codec),
                  lp_codec_layout_name(report->layout),
                  lp_cli_bytes(report->geometry.logical_bytes, logical),
                  lp_cli_bytes(report->stored_bytes, stored),
                  lp_cli_saving(report->geometry.logical_bytes, report->stored_bytes),
-                 lp_cli_saving(report->geometry.logical_bytes, report->wire_bytes), bound);
+                 lp_cli_saving(report->geometry.logical_bytes, report->wire_bytes), bound,
+                 how[0] != '\0' ? "  " : "", how);
 }

@@ -10,7 +10,8 @@
 /* --as, --dtype, --shape, --offset. LP_CLI_USAGE after a mistake was printed. */
 int lp_cli_read_source(const struct lp_cli_args *args, struct lp_load_options *ret_options);
 
-/* --codec, --layout, --align, --record-rows, --record-elements, --ibp-exact; likewise. */
+/* --codec, --layout, --align, --record-rows, --record-elements, --column-period, --column-span,
+ * --ibp-exact; likewise. */
 int lp_cli_read_plan(const struct lp_cli_args *args, struct lp_plan_params *ret_params);
 
 /* "[20941, 128]" into text, which has LP_CLI_SHAPE_TEXT bytes; returned. And as a JSON array. */

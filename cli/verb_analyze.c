@@ -68,6 +68,7 @@ static int analyze_sample(struct analyze *analyze, const struct lp_load_tensor *
 {
     const uint64_t records = layout->n_elements / layout->record_elements;
     struct lp_ibp_invariance invariance[2];
+    struct lp_plan_params params = analyze->plan;
     struct lp_analysis *found = NULL;
     uint32_t n_invariance;
     struct lp_prices prices;
@@ -75,14 +76,15 @@ static int analyze_sample(struct analyze *analyze, const struct lp_load_tensor *
     int rc;
 
     memset(&prices, 0, sizeof(prices));
+    params.sample_layout = layout;
     rc = lp_codec_analysis_new(&found, &tensor->geometry, layout, sample, err);
     if (rc < 0 && rc != LP_ENOTSUP)
         return rc;
     rc = tabulate_invariance(invariance, &n_invariance, &tensor->geometry, layout->record_elements,
                              sample, records, err);
     if (rc == 0)
-        rc = lp_codec_plan(&chosen, &tensor->geometry, &analyze->plan, sample, layout->n_elements,
-                           &prices, err);
+        rc = lp_codec_plan(&chosen, &tensor->geometry, &params, sample, layout->n_elements, &prices,
+                           err);
     if (rc == 0) {
         tell(analyze, &(struct lp_cli_analysis){.name = tensor->name,
                                                 .geometry = &tensor->geometry,

@@ -19,7 +19,7 @@ static void tell(struct inspect *inspect, const struct lp_cli_report *report)
         (void)json_array_append_new(inspect->results, lp_cli_report_json(report));
     } else {
         if (inspect->n == 0)
-            lp_cli_report_heading();
+            lp_cli_report_heading(report->how != NULL);
         lp_cli_report_line(report);
     }
     inspect->n++;
@@ -43,7 +43,8 @@ static int inspect_tensor(struct inspect *inspect, struct lp_lpk_file *file, uin
                                           .record_bytes = (uint64_t)info.record_elements *
                                                           info.geometry.elem_bytes,
                                           .n_records = info.n_records,
-                                          .raw_records = info.raw_records});
+                                          .raw_records = info.raw_records,
+                                          .how = info.how});
     lp_lpk_tensor_close(tensor);
     return 0;
 }

@@ -19,7 +19,7 @@ static int list_one(void *user, const char *name, const struct lp_tensor_info *i
         (void)json_array_append_new(list->results, lp_cli_report_json(&report));
     } else {
         if (list->n == 0)
-            lp_cli_report_heading();
+            lp_cli_report_heading(false);
         lp_cli_report_line(&report);
     }
     list->n++;

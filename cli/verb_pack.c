@@ -58,12 +58,13 @@ static int pack_tensor(struct pack *pack, struct lp_load_file *file, uint32_t i,
                                     .n_records = info.n_records,
                                     .raw_records = info.raw_records,
                                     .reason = info.reason,
+                                    .how = info.how,
                                     .bound_saving = prices.bound_saving};
     if (pack->results != NULL) {
         (void)json_array_append_new(pack->results, lp_cli_report_json(&report));
     } else {
         if (pack->n == 0)
-            lp_cli_report_heading();
+            lp_cli_report_heading(true);
         lp_cli_report_line(&report);
     }
     pack->n++;

@@ -34,6 +34,8 @@ static int read_options(struct put *put)
     put->options.align_bytes = plan.align_bytes;
     put->options.record_rows = plan.record_rows;
     put->options.record_elements = plan.record_elements;
+    put->options.column_period = plan.column_period;
+    put->options.column_span = plan.column_span;
     put->options.tag = args->value[LP_CLI_TAG];
     put->options.flags = (lp_cli_has(args, LP_CLI_REPLACE) ? LP_PUT_REPLACE : 0u) |
                          (lp_cli_has(args, LP_CLI_IF_ABSENT) ? LP_PUT_IF_ABSENT : 0u) |
@@ -64,6 +66,7 @@ static int open_writer(struct put *put, struct lp_load_file *file, uint32_t i, c
     const struct lp_plan_params plan = {.record_rows = options.record_rows,
                                         .record_elements = options.record_elements};
     uint32_t record_elements;
+    struct lp_sample layout;
     double bits;
     uint64_t n;
     void *sample;
@@ -73,7 +76,8 @@ static int open_writer(struct put *put, struct lp_load_file *file, uint32_t i, c
     if (geometry->row_elements == 0 || geometry->n_elements == 0)
         return lp_writer_open(put->client, name, &shape, &options, ret_writer, err);
     LP_TRY(rc, lp_codec_plan_record(geometry, &plan, &record_elements, err));
-    n = lp_load_sample_elements(file, i, record_elements, LP_PLAN_SAMPLE_BYTES);
+    layout = lp_load_sample_layout(file, i, record_elements, LP_PLAN_SAMPLE_BYTES);
+    n = layout.n_elements;
     sample = lp_mem_alloc_array(n, geometry->elem_bytes);
     if (sample == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for a sample of %s", name);
@@ -82,6 +86,7 @@ static int open_writer(struct put *put, struct lp_load_file *file, uint32_t i, c
         rc = lp_codec_entropy(geometry->dtype, sample, n, &bits, &put->bound_saving, err);
     options.sample = sample;
     options.sample_elements = n;
+    options.sample_run_elements = lp_codec_sample_run_elements(&layout);
     if (rc == 0)
         rc = lp_writer_open(put->client, name, &shape, &options, ret_writer, err);
     lp_mem_free(sample);
@@ -141,7 +146,7 @@ static int put_tensor(struct put *put, struct lp_load_file *file, uint32_t i, co
         (void)json_array_append_new(put->results, lp_cli_report_json(&report));
     } else {
         if (put->n_done == 0)
-            lp_cli_report_heading();
+            lp_cli_report_heading(false);
         lp_cli_report_line(&report);
     }
     put->n_done++;

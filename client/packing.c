@@ -108,18 +108,21 @@ void lp_packing_end(struct lp_packing *packing)
 }
 
 int lp_packing_begin(struct lp_packing *packing, const void *sample, uint64_t sample_elements,
-                     struct lp_error *err)
+                     const struct lp_sample *layout, struct lp_error *err)
 {
     const struct lp_packer_sink sink = {packing, sink_reserve, sink_commit};
     struct lp_writer *writer = packing->writer;
     struct lp_table *table = &packing->table;
+    struct lp_plan_params params;
     int rc;
 
     /* The first arena tells how long a segment may be. */
     LP_TRY(rc, add_arena(packing, err));
     writer->params.segment_bytes = arena_room(packing->arenas[0]);
-    LP_TRY(rc, lp_codec_plan(table, &writer->geometry, &writer->params, sample, sample_elements,
-                             NULL, err));
+    params = writer->params;
+    params.sample_layout = layout;
+    LP_TRY(rc,
+           lp_codec_plan(table, &writer->geometry, &params, sample, sample_elements, NULL, err));
     packing->head = lp_mem_zalloc(table->head_bytes);
     rc = packing->head == NULL
              ? lp_error_set(err, LP_ENOMEM, "no memory for a head of %llu bytes",
@@ -161,7 +164,7 @@ int lp_packing_repack_raw(struct lp_writer *writer, struct lp_error *err)
         rc = lp_codec_view_record(&view, 0, record, err);
     }
     if (rc == 0)
-        rc = lp_packing_begin(&writer->packing, record, table->record_elements, err);
+        rc = lp_packing_begin(&writer->packing, record, table->record_elements, NULL, err);
     for (uint64_t r = 0; rc == 0 && r < table->n_records; r++) {
         rc = lp_codec_view_record(&view, r, record, err);
         if (rc == 0)

@@ -25,10 +25,10 @@ struct lp_packing {
     uint32_t n_arenas;
 };
 
-/* Plan from a sample, by the writer's parameters, and be ready for elements. On failure
- * lp_packing_end() is still due. */
+/* Plan from a sample, by the writer's parameters, and be ready for elements. layout borrows, NULL:
+ * where the sample's records lie is not known. On failure lp_packing_end() is still due. */
 int lp_packing_begin(struct lp_packing *packing, const void *sample, uint64_t sample_elements,
-                     struct lp_error *err);
+                     const struct lp_sample *layout, struct lp_error *err);
 
 /* Hand back the arenas; a zeroed one with its writer set is fine. */
 void lp_packing_end(struct lp_packing *packing);

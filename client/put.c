@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-/* The part of a tensor that a plan looks at, where that is not all of it. */
-static int copy_sample(const struct lp_geometry *geometry, const struct lp_put_options *options,
-                       const uint8_t *data, void **ret_sample, uint64_t *ret_elements,
-                       struct lp_error *err)
+/* The part of a tensor that a plan looks at, where that is not all of it, into the options; the
+ * caller frees *ret_sample. */
+static int copy_sample(const struct lp_geometry *geometry, struct lp_put_options *options,
+                       const uint8_t *data, void **ret_sample, struct lp_error *err)
 {
     const struct lp_plan_params params = {.record_rows = options->record_rows,
                                           .record_elements = options->record_elements};
@@ -30,7 +30,9 @@ static int copy_sample(const struct lp_geometry *geometry, const struct lp_put_o
         memcpy(copy + k * run_bytes, data + lp_codec_sample_run_first(&sample, k) * elem_bytes,
                run_bytes);
     *ret_sample = copy;
-    *ret_elements = sample.n_elements;
+    options->sample = copy;
+    options->sample_elements = sample.n_elements;
+    options->sample_run_elements = lp_codec_sample_run_elements(&sample);
     return 0;
 }
 
@@ -54,9 +56,7 @@ int lp_client_put(lp_client *client, const char *name, const struct lp_shape *sh
         return lp_error_wrap(err, rc, "put %s", lp_names_label(name, label));
     if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES && with_sample.sample == NULL &&
         (options == NULL || options->struct_size == sizeof(*options))) {
-        LP_TRY(rc, copy_sample(&geometry, &with_sample, data, &sample, &with_sample.sample_elements,
-                               err));
-        with_sample.sample = sample;
+        LP_TRY(rc, copy_sample(&geometry, &with_sample, data, &sample, err));
         options = &with_sample;
     }
     rc = lp_writer_open(client, name, shape, options, &writer, err);

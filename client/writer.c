@@ -123,6 +123,8 @@ static int read_options(struct lp_writer *writer, const struct lp_put_options *o
     if ((options->flags & LP_PUT_IF_ABSENT) != 0 && (options->flags & LP_PUT_REPLACE) != 0)
         return lp_error_set(err, LP_EINVAL,
                             "LP_PUT_IF_ABSENT and LP_PUT_REPLACE exclude each other");
+    if (options->reserved != 0)
+        return lp_error_set(err, LP_EINVAL, "lp_put_options.reserved is %u", options->reserved);
     writer->flags = options->flags;
     writer->timeout_ns = options->deadline_ns;
     writer->params = (struct lp_plan_params){.codec = options->codec,
@@ -130,6 +132,8 @@ static int read_options(struct lp_writer *writer, const struct lp_put_options *o
                                              .align_bytes = options->align_bytes,
                                              .record_rows = options->record_rows,
                                              .record_elements = options->record_elements,
+                                             .column_period = options->column_period,
+                                             .column_span = options->column_span,
                                              .ibp_exact = (options->flags & LP_PUT_IBP_EXACT) != 0};
     if (options->tag == NULL || options->tag[0] == '\0')
         return 0;
@@ -185,6 +189,25 @@ static int check_name(struct lp_writer *writer, struct lp_error *err)
     return 0;
 }
 
+/* Plan from the caller's sample, which may say where its records lie. */
+static int begin_from_sample(struct lp_writer *writer, const struct lp_put_options *options,
+                             uint32_t record_elements, struct lp_error *err)
+{
+    const uint64_t run = options->sample_run_elements;
+    struct lp_sample layout;
+
+    if (run == 0)
+        return lp_packing_begin(&writer->packing, options->sample, options->sample_elements, NULL,
+                                err);
+    if (!lp_codec_sample_of_runs(&layout, &writer->geometry, record_elements,
+                                 options->sample_elements, run))
+        return lp_error_set(
+            err, LP_EINVAL, "a sample of %llu elements in runs of %llu, for records of %u",
+            (unsigned long long)options->sample_elements, (unsigned long long)run, record_elements);
+    return lp_packing_begin(&writer->packing, options->sample, options->sample_elements, &layout,
+                            err);
+}
+
 int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *shape,
                    const struct lp_put_options *options, lp_writer **ret_writer,
                    struct lp_error *err)
@@ -215,9 +238,7 @@ int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *s
     if (writer->absent_only)
         goto done;
     if (options != NULL && options->sample != NULL) {
-        LP_TRY_GOTO(
-            rc, lp_packing_begin(&writer->packing, options->sample, options->sample_elements, err),
-            fail);
+        LP_TRY_GOTO(rc, begin_from_sample(writer, options, record_elements, err), fail);
         goto done;
     }
     /* Whole records are held back, as many as a plan looks at. */
@@ -238,9 +259,14 @@ fail:
 /* The codec is chosen from what is held, which then is packed. */
 static int release_held(struct lp_writer *writer, struct lp_error *err)
 {
+    uint32_t record_elements;
+    struct lp_sample layout;
     int rc;
 
-    LP_TRY(rc, lp_packing_begin(&writer->packing, writer->held, writer->held_elements, err));
+    LP_TRY(rc, lp_codec_plan_record(&writer->geometry, &writer->params, &record_elements, err));
+    layout = lp_codec_sample_first(record_elements, writer->held_elements);
+    LP_TRY(rc,
+           lp_packing_begin(&writer->packing, writer->held, writer->held_elements, &layout, err));
     LP_TRY(rc, lp_codec_packer_append(&writer->packing.packer, writer->held, writer->held_elements,
                                       err));
     lp_mem_free(writer->held);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The metadata section of codec lane, and the same in words. Source: docs/FORMAT.md, section 5. */
+/* The metadata section of codec lane. Source: docs/FORMAT.md, section 5. */
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/lane.h"
 #include "codec/lane_parts.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 uint64_t lp_codec_lane_meta_bytes(const struct lp_lane *lane)
@@ -131,36 +129,4 @@ int lp_codec_lane_meta_parse(struct lp_lane *ret_lane, uint32_t dtype, uint32_t 
     rc = lp_codec_lane_init(ret_lane, &params, err);
     lp_mem_free(numbers);
     return rc == LP_ENOTSUP ? lp_error_wrap(err, LP_ECORRUPT, "lane metadata") : rc;
-}
-
-/* Append to a text that may be full. */
-static __attribute__((format(printf, 3, 4))) void add(char *text, size_t text_bytes,
-                                                      const char *format, ...)
-{
-    const size_t used = strlen(text);
-    va_list list;
-
-    va_start(list, format);
-    (void)vsnprintf(text + used, text_bytes - used, format, list);
-    va_end(list);
-}
-
-void lp_codec_lane_describe(const struct lp_lane *lane, char *text, size_t text_bytes)
-{
-    static const char *const windows[] = {" by table", " by record", " by columns of "};
-
-    text[0] = '\0';
-    for (uint32_t k = 0; k < lane->n_levels; k++)
-        add(text, text_bytes, "%s%u", k > 0 ? "," : "", (unsigned)lane->widths[k]);
-    add(text, text_bytes, "%s", windows[lane->window]);
-    if (lane->window == LP_LANE_WINDOW_COLUMNS)
-        add(text, text_bytes, "%u", (unsigned)lane->column_period);
-    if (lane->column_span != 0)
-        add(text, text_bytes, " in %llu", (unsigned long long)lane->column_span);
-    if (!lane->has_sign)
-        add(text, text_bytes, ", top %u bits", (unsigned)lane->exponent_bits);
-    if (lane->sign != LP_LANE_SIGN_STORED)
-        add(text, text_bytes, ", sign %u", lane->sign == LP_LANE_SIGN_ONE);
-    if (lane->trailing_bits != 0)
-        add(text, text_bytes, ", %u bits 0", (unsigned)lane->trailing_bits);
 }

@@ -23,6 +23,34 @@ struct lp_sample lp_codec_sample(const struct lp_geometry *geometry, uint32_t re
     return sample;
 }
 
+struct lp_sample lp_codec_sample_first(uint32_t record_elements, uint64_t n_elements)
+{
+    return (struct lp_sample){
+        .whole = true, .record_elements = record_elements, .n_runs = 1, .n_elements = n_elements};
+}
+
+bool lp_codec_sample_of_runs(struct lp_sample *ret_sample, const struct lp_geometry *geometry,
+                             uint32_t record_elements, uint64_t n_elements, uint64_t run_elements)
+{
+    struct lp_sample sample = lp_codec_sample_first(record_elements, n_elements);
+
+    if (n_elements == geometry->n_elements) {
+        *ret_sample = sample;
+        return true;
+    }
+    sample.whole = false;
+    if (n_elements > geometry->n_elements || run_elements == 0 ||
+        run_elements % record_elements != 0 || n_elements % run_elements != 0)
+        return false;
+    sample.records = geometry->n_elements / record_elements;
+    sample.run_records = run_elements / record_elements;
+    sample.n_runs = n_elements / run_elements;
+    if (sample.n_runs == 0 || sample.run_records > sample.records)
+        return false;
+    *ret_sample = sample;
+    return true;
+}
+
 uint64_t lp_codec_sample_run_elements(const struct lp_sample *sample)
 {
     return sample->n_elements / sample->n_runs;

@@ -12,7 +12,7 @@
 #define LP_SAMPLE_RUN_BYTES (UINT32_C(64) << 10) /* of a run; longer where starts are dear */
 
 struct lp_sample {
-    bool whole;
+    bool whole; /* one run from the tensor's start on */
     uint32_t record_elements;
     uint64_t run_records, n_runs;
     uint64_t records;    /* whole ones in the tensor */
@@ -22,6 +22,14 @@ struct lp_sample {
 /* run_bytes: how long a run should be; a source that is slow to start reading wants long ones. */
 struct lp_sample lp_codec_sample(const struct lp_geometry *geometry, uint32_t record_elements,
                                  uint64_t limit_bytes, uint64_t run_bytes);
+
+/* The layout of a sample that somebody took by that rule, from its size and that of its runs.
+ * False: there is no such sample. */
+bool lp_codec_sample_of_runs(struct lp_sample *ret_sample, const struct lp_geometry *geometry,
+                             uint32_t record_elements, uint64_t n_elements, uint64_t run_elements);
+
+/* The layout of a sample that is the tensor's first n_elements. */
+struct lp_sample lp_codec_sample_first(uint32_t record_elements, uint64_t n_elements);
 
 /* First element of run k < n_runs (1 run of n_elements when whole), and elements of each run. */
 uint64_t lp_codec_sample_run_first(const struct lp_sample *sample, uint64_t k);

@@ -284,6 +284,7 @@ void lp_lpk_tensor_info(const struct lp_lpk_tensor *tensor, struct lp_lpk_info *
         .file_offset = tensor->entry->offset,
         .file_bytes = tensor->entry->bytes,
     };
+    lp_codec_table_describe(table, ret_info->how, sizeof(ret_info->how));
 }
 
 /* --- windows --------------------------------------------------------------------------------- */

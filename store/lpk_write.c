@@ -177,12 +177,14 @@ static int plan(struct packing *packing, const struct lp_plan_params *params,
                 struct lp_prices *ret_prices, struct lp_error *err)
 {
     const struct lp_geometry *geometry = &lp_load_tensor(packing->source, packing->i)->geometry;
+    struct lp_plan_params with_layout = {0};
     uint32_t record;
     int rc;
 
     LP_TRY(rc, in_tensor(packing, lp_codec_plan_record(geometry, params, &record, err), err));
-    const uint64_t n =
-        lp_load_sample_elements(packing->source, packing->i, record, LP_PLAN_SAMPLE_BYTES);
+    const struct lp_sample layout =
+        lp_load_sample_layout(packing->source, packing->i, record, LP_PLAN_SAMPLE_BYTES);
+    const uint64_t n = layout.n_elements;
     uint8_t *sample = lp_mem_alloc((size_t)(n * geometry->elem_bytes) + LP_CODEC_SLACK_BYTES);
     if (sample == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for a sample of %llu elements",
@@ -190,7 +192,10 @@ static int plan(struct packing *packing, const struct lp_plan_params *params,
     LP_TRY_GOTO(
         rc, lp_load_sample(packing->source, packing->i, record, LP_PLAN_SAMPLE_BYTES, sample, err),
         done);
-    rc = lp_codec_plan(&packing->table, geometry, params, sample, n, ret_prices, err);
+    if (params != NULL)
+        with_layout = *params;
+    with_layout.sample_layout = &layout;
+    rc = lp_codec_plan(&packing->table, geometry, &with_layout, sample, n, ret_prices, err);
     rc = in_tensor(packing, rc, err);
 
 done:
@@ -300,6 +305,7 @@ static void info_fill(const struct packing *packing, struct lp_lpk_info *ret_inf
         .file_offset = packing->writer->end,
         .file_bytes = table->head_bytes + table->data_bytes,
     };
+    lp_codec_table_describe(table, ret_info->how, sizeof(ret_info->how));
     memcpy(ret_info->reason, table->reason, sizeof(ret_info->reason));
 }
 

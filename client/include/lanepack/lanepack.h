@@ -249,6 +249,14 @@ struct lp_put_options {
     const void *sample; /* borrows, for lp_writer_open(): whole records, spread over the
                            tensor, to choose the codec from; NULL: none */
     uint64_t sample_elements;
+    uint64_t sample_run_elements; /* the sample is runs of whole records, of so many elements each,
+                                     the first at the tensor's start, the last at its end, run k of
+                                     n at record floor(k * records / (n - 1)) of those that a run
+                                     may begin with; 0: not so. Some columns need to know */
+    uint64_t column_span; /* codec lane: columns to try instead of those that the shape suggests. */
+    uint32_t column_period; /* They repeat after so many elements (0: as the shape says), with other
+                               bases after each span (0: never, else a multiple of the period) */
+    uint32_t reserved;      /* 0 */
 };
 
 /* Pack data and store it under name (UTF-8, 1 to 512 bytes, no control characters). data borrows,
