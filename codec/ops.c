@@ -34,6 +34,9 @@ static void fill_tiers(void)
         add_tier(LP_CPU_AVX2, lp_codec_ops_avx2_fill);
     if (lp_cpu_detect() & LP_CPU_AVX512)
         add_tier(LP_CPU_AVX512, lp_codec_ops_avx512_fill);
+#elif defined(__aarch64__)
+    if (lp_cpu_detect() & LP_CPU_NEON)
+        add_tier(LP_CPU_NEON, lp_codec_ops_neon_fill);
 #endif
     for (int i = 0; i < n_tiers; i++) {
         if ((tier_flag[i] & ~allowed) == 0)

@@ -102,6 +102,8 @@ void lp_codec_ops_scalar_fill(struct lp_codec_ops *ops);
 #if defined(__x86_64__)
 void lp_codec_ops_avx2_fill(struct lp_codec_ops *ops);
 void lp_codec_ops_avx512_fill(struct lp_codec_ops *ops);
+#elif defined(__aarch64__)
+void lp_codec_ops_neon_fill(struct lp_codec_ops *ops);
 #endif
 
 #endif

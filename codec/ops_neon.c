@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The NEON tier's row in the table. Codecs ibp, dict and sparse have scalar's functions. */
+#include "codec/ops_neon.h"
+
+void lp_codec_ops_neon_fill(struct lp_codec_ops *ops)
+{
+    ops->tier = "neon";
+    ops->lane_decode = lp_codec_neon_lane_decode;
+    ops->lane_encode = lp_codec_neon_lane_encode;
+    ops->exponent_histogram = lp_codec_neon_exponent_histogram;
+    ops->exponent_shift = lp_codec_neon_exponent_shift;
+}
