@@ -28,30 +28,35 @@ static LP_ALWAYS_INLINE uint64_t some_of_vector(const uint32_t elem_bytes, const
     }
 }
 
-/* The same of 64 elements. */
-static LP_ALWAYS_INLINE uint64_t some_of_block(const uint32_t elem_bytes, const uint8_t *src)
+/* The same of n elements, at most 64. */
+static LP_ALWAYS_INLINE uint64_t some_of(const uint32_t elem_bytes, const uint8_t *src, uint32_t n)
 {
     const uint32_t lanes = 32 / elem_bytes;
     uint64_t word = 0;
+    uint32_t i = 0;
 
-    for (uint32_t i = 0; i < 2 * elem_bytes; i++)
-        word |= some_of_vector(elem_bytes, src + 32 * i) << (i * lanes);
+    for (; i + lanes <= n; i += lanes)
+        word |= some_of_vector(elem_bytes, src + i * elem_bytes) << i;
+    for (; i < n; i++) {
+        uint64_t element = 0;
+
+        memcpy(&element, src + i * elem_bytes, elem_bytes);
+        word |= (uint64_t)(element != 0) << i;
+    }
     return word;
 }
 
 static LP_ALWAYS_INLINE uint32_t find_of(const uint32_t elem_bytes, const uint8_t *src, uint32_t n,
                                          uint64_t *map, uint8_t *values)
 {
-    const uint32_t whole = n / 64;
     uint8_t *out = values;
 
-    for (uint32_t w = 0; w < whole; w++, src += 64 * elem_bytes) {
-        map[w] = some_of_block(elem_bytes, src);
-        for (uint64_t word = map[w]; word != 0; word = _blsr_u64(word), out += elem_bytes)
+    for (uint32_t i = 0; i < n; i += 64, src += 64 * elem_bytes) {
+        *map = n - i >= 64 ? some_of(elem_bytes, src, 64) : some_of(elem_bytes, src, n - i);
+        for (uint64_t word = *map++; word != 0; word = _blsr_u64(word), out += elem_bytes)
             memcpy(out, src + _tzcnt_u64(word) * elem_bytes, elem_bytes);
     }
-    return (uint32_t)(out - values) / elem_bytes +
-           lp_codec_scalar_sparse_find(elem_bytes, src, n % 64, map + whole, out);
+    return (uint32_t)(out - values) / elem_bytes;
 }
 
 static uint32_t sparse_find(uint32_t elem_bytes, const void *src, uint32_t n, uint64_t *map,

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-uint32_t lp_codec_scalar_sparse_find(uint32_t elem_bytes, const void *src, uint32_t n,
-                                     uint64_t *map, void *values)
+static uint32_t sparse_find(uint32_t elem_bytes, const void *src, uint32_t n, uint64_t *map,
+                            void *values)
 {
     static const uint8_t zero[8];
     const uint8_t *const elements = src;
@@ -42,6 +42,6 @@ static void sparse_spread(uint32_t elem_bytes, const uint64_t *map, uint32_t n, 
 
 void lp_codec_scalar_sparse_fill(struct lp_codec_ops *ops)
 {
-    ops->sparse_find = lp_codec_scalar_sparse_find;
+    ops->sparse_find = sparse_find;
     ops->sparse_spread = sparse_spread;
 }

@@ -11,8 +11,4 @@ void lp_codec_avx2_sparse_fill(struct lp_codec_ops *ops);
 void lp_codec_avx512_sparse_fill(struct lp_codec_ops *ops);
 #endif
 
-/* The reference, which other tiers call for what they leave out. */
-uint32_t lp_codec_scalar_sparse_find(uint32_t elem_bytes, const void *src, uint32_t n,
-                                     uint64_t *map, void *values);
-
 #endif
