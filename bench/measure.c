@@ -10,9 +10,9 @@
 
 double measure_extra_bytes(const struct lp_bench_figures *figures)
 {
-    return figures->records == 0
-               ? 0
-               : (double)(figures->index_bytes + figures->align_bytes) / (double)figures->records;
+    const uint64_t bytes = figures->index_bytes - figures->unused_bytes + figures->align_bytes;
+
+    return figures->records == 0 ? 0 : (double)bytes / (double)figures->records;
 }
 
 /* Entropy and bound from hist. */
@@ -98,8 +98,12 @@ void measure_add(struct tensor_figures *all, const struct tensor_figures *tensor
         sum->wire_bytes += one->wire_bytes;
         sum->records += one->records;
         sum->index_bytes += one->index_bytes;
+        sum->unused_bytes += one->unused_bytes;
         sum->align_bytes += one->align_bytes;
-        (void)snprintf(sum->how, sizeof(sum->how), "all tensors");
+        if (before == 0)
+            (void)snprintf(sum->how, sizeof(sum->how), "%s", one->how);
+        else if (strcmp(sum->how, one->how) != 0)
+            (void)snprintf(sum->how, sizeof(sum->how), "all tensors");
     }
 }
 

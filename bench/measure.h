@@ -34,7 +34,8 @@ struct measure_speed {
     struct peer_places places;
 };
 
-/* Bytes per record beside payload and metadata: index and alignment. */
+/* Bytes per record beside payload and metadata: index and alignment. The entries that the last
+ * group of an index has too many are no record's, but the table's (at most 132 bytes). */
 double measure_extra_bytes(const struct lp_bench_figures *figures);
 
 /* Sizes in every codec; each packed table is decoded and compared. elements: all of them. */
