@@ -348,7 +348,8 @@ Test(codec_sparse, learning_survives_failing_allocations)
     ASSERT_NO_LEAK();
 }
 
-/* Rows out of a table, one by one and back to front, from what its bytes say. */
+/* Rows out of a table, one by one and back to front, from what its bytes say, and without memory
+ * but the stack. */
 static void check_rows(struct packed *packed, const uint8_t *elements)
 {
     const uint64_t bytes = packed->table.geometry.row_bytes;
@@ -356,6 +357,7 @@ static void check_rows(struct packed *packed, const uint8_t *elements)
     uint8_t *const back = malloc(n_rows * bytes);
     uint64_t *const rows = malloc(n_rows * sizeof(*rows));
     struct lp_error err = LP_ERROR_INIT;
+    struct fault_loop loop;
     struct lp_table table;
 
     cr_assert_eq(packed->table.codec, LP_CODEC_SPARSE, "%s", packed->table.reason);
@@ -364,9 +366,12 @@ static void check_rows(struct packed *packed, const uint8_t *elements)
     packed->view.table = &table;
     for (uint64_t i = 0; i < n_rows; i++)
         rows[i] = n_rows - 1 - i;
+    fault_arm(&loop, LP_FAULT_ALLOC, 1);
     cr_assert_eq(
         lp_codec_view_gather(&packed->view, rows, 8, n_rows, back, n_rows * bytes, NULL, &err), 0,
         "%s", err.text);
+    cr_assert(!fault_loop_hit(&loop));
+    fault_disarm();
     for (uint64_t i = 0; i < n_rows; i++)
         cr_assert_arr_eq(back + i * bytes, elements + rows[i] * bytes, bytes);
     lp_codec_table_fini(&table);
