@@ -146,7 +146,8 @@ static void study_elements(struct lp_lane_study *study)
     set_field(study, is_byte ? 8 : study->info->exponent_bits);
     study_all(study);
     if (is_byte) {
-        lp_codec_lane_study_fixed(study, 8 - TRAILING_LOSS_OF_BYTES);
+        set_field(study, BYTE_FIELD_MIN);
+        lp_codec_lane_study_fixed(study, BYTE_FIELD_MIN - TRAILING_LOSS_OF_BYTES);
         study_field(study);
     } else {
         bytes = lp_codec_lane_study_pooled(study, study->all, study->studied_elements);
