@@ -82,53 +82,59 @@ static uint32_t symbol_at(const struct lp_dict *dict, const void *src, uint32_t 
     return lp_dict_find(dict, lp_dict_load(p, dict->elem_bytes));
 }
 
-/* The codec's size of n elements. */
-static uint32_t size_of(const struct lp_dict *dict, const void *src, uint32_t n)
+/* Elements that reach each level; then raw ones. Returns the codec's size. */
+static uint32_t count_levels(const struct lp_dict *dict, const void *src, uint32_t n,
+                             uint32_t *counts)
 {
-    uint32_t left[LP_FORMAT_DICT_LEVELS_MAX + 1] = {n};
     uint64_t bits = 0;
 
+    memset(counts, 0, (dict->n_levels + 1) * sizeof(counts[0]));
+    counts[0] = n;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t symbol = symbol_at(dict, src, i);
 
         for (uint32_t k = 1; k <= dict->n_levels; k++)
-            left[k] += symbol >= dict->first[k];
+            counts[k] += symbol >= dict->first[k];
     }
     for (uint32_t k = 0; k < dict->n_levels; k++)
-        bits += (uint64_t)dict->widths[k] * left[k];
-    return (uint32_t)((bits + 7) / 8) + left[dict->n_levels] * dict->elem_bytes;
+        bits += (uint64_t)dict->widths[k] * counts[k];
+    return (uint32_t)((bits + 7) / 8) + counts[dict->n_levels] * dict->elem_bytes;
 }
 
-/* The planes of level k from bit on; returns where they end. dst is zero from bit on. */
-static uint64_t put_level(const struct lp_dict *dict, uint32_t k, const void *src, uint32_t n,
-                          uint8_t *dst, uint64_t bit)
+/* The planes of level k, of count codes each, from bit on, where dst is zero. */
+static void put_level(const struct lp_dict *dict, uint32_t k, const void *src, uint32_t n,
+                      uint32_t count, uint8_t *dst, uint64_t bit)
 {
-    for (uint32_t p = 0; p < dict->widths[k]; p++) {
-        for (uint32_t i = 0; i < n; i++) {
-            const uint32_t symbol = symbol_at(dict, src, i);
-            const uint32_t code = symbol < dict->first[k + 1] ? symbol - dict->first[k] + 1 : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t symbol = symbol_at(dict, src, i);
+        const uint32_t code = symbol < dict->first[k + 1] ? symbol - dict->first[k] + 1 : 0;
 
-            if (symbol < dict->first[k])
-                continue;
-            dst[bit / 8] |= (uint8_t)((code >> p & 1) << (bit % 8));
-            bit++;
+        if (symbol < dict->first[k])
+            continue;
+        for (uint32_t p = 0; p < dict->widths[k]; p++) {
+            const uint64_t at = bit + (uint64_t)p * count;
+
+            dst[at / 8] |= (uint8_t)((code >> p & 1) << (at % 8));
         }
+        bit++;
     }
-    return bit;
 }
 
 uint32_t lp_codec_scalar_dict_encode(const struct lp_dict *dict, const void *src, uint32_t n,
                                      void *dst, uint32_t limit_bytes)
 {
-    const uint32_t size = size_of(dict, src, n);
+    uint32_t counts[LP_FORMAT_DICT_LEVELS_MAX + 1];
+    const uint32_t size = count_levels(dict, src, n, counts);
     uint64_t bit = 0;
     uint8_t *out = dst;
 
     if (size >= limit_bytes)
         return 0;
     memset(dst, 0, size);
-    for (uint32_t k = 0; k < dict->n_levels; k++)
-        bit = put_level(dict, k, src, n, dst, bit);
+    for (uint32_t k = 0; k < dict->n_levels; k++) {
+        put_level(dict, k, src, n, counts[k], dst, bit);
+        bit += (uint64_t)dict->widths[k] * counts[k];
+    }
     out += (bit + 7) / 8;
     for (uint32_t i = 0; i < n; i++) {
         if (symbol_at(dict, src, i) < lp_dict_symbols(dict))
