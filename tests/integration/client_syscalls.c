@@ -153,8 +153,14 @@ static void check_reader(const struct spawn *daemon, const char *name,
 
 int main(void)
 {
-    static const uint32_t codecs[] = {LP_CODEC_RAW, LP_CODEC_IBP, LP_CODEC_LANE,
-                                      LP_CODEC_DICT};
+    static const struct {
+        uint32_t codec, dtype;
+        enum samples_kind kind;
+    } cases[] = {{LP_CODEC_RAW, LP_DTYPE_F32, SAMPLES_NORMAL},
+                 {LP_CODEC_IBP, LP_DTYPE_F32, SAMPLES_NORMAL},
+                 {LP_CODEC_LANE, LP_DTYPE_F32, SAMPLES_NORMAL},
+                 {LP_CODEC_DICT, LP_DTYPE_I32, SAMPLES_NORMAL},
+                 {LP_CODEC_SPARSE, LP_DTYPE_F32, SAMPLES_SPARSE}};
     struct client_tensor tensor;
     struct client_env env;
 
@@ -163,21 +169,16 @@ int main(void)
         return WAIVED;
     }
     client_env_daemon(&env, NULL);
-    client_tensor_init(&tensor, LP_DTYPE_F32, ROWS, 64, SAMPLES_NORMAL, 1);
-    for (size_t i = 0; i < sizeof(codecs) / sizeof(codecs[0]); i++) {
-        const char *name = lp_codec_name(codecs[i]);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *name = lp_codec_name(cases[i].codec);
 
-        tensor.codec = codecs[i];
-        if (codecs[i] == LP_CODEC_DICT) {
-            client_tensor_fini(&tensor);
-            client_tensor_init(&tensor, LP_DTYPE_I32, ROWS, 64, SAMPLES_NORMAL, 1);
-            tensor.codec = codecs[i];
-        }
+        client_tensor_init(&tensor, cases[i].dtype, ROWS, 64, cases[i].kind, 1);
+        tensor.codec = cases[i].codec;
         client_put(env.client, name, &tensor, 0);
         check_reader(&env.daemon, name, &tensor, 0, -1);
         check_reader(&env.daemon, name, &tensor, 3, SYS_futex);
+        client_tensor_fini(&tensor);
     }
-    client_tensor_fini(&tensor);
     client_env_fini(&env);
     return 0;
 }
