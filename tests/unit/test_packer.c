@@ -37,13 +37,15 @@ Test(codec_packer, steps_do_not_change_the_bytes)
     static const uint64_t steps[] = {1, 3, 39, 40, 41, 1000};
     static const uint32_t cases[][2] = {{LP_CODEC_RAW, LP_DTYPE_F32},   {LP_CODEC_IBP, LP_DTYPE_F32},
                                         {LP_CODEC_LANE, LP_DTYPE_F32},  {LP_CODEC_ZIP7, LP_DTYPE_BF16},
-                                        {LP_CODEC_DICT, LP_DTYPE_I32}};
+                                        {LP_CODEC_DICT, LP_DTYPE_I32},
+                                        {LP_CODEC_SPARSE, LP_DTYPE_F32}};
     static float data[77 * 40];
 
     for (size_t c = 0; c < LP_ARRAY_LEN(cases); c++) {
         const struct lp_geometry geometry = geometry_of(cases[c][1], 77, 40);
 
-        samples_fill(SAMPLES_NORMAL, cases[c][1], LP_ARRAY_LEN(data), 1, data);
+        samples_fill(cases[c][0] == LP_CODEC_SPARSE ? SAMPLES_SPARSE : SAMPLES_NORMAL, cases[c][1],
+                     LP_ARRAY_LEN(data), 1, data);
         for (uint32_t layout = LP_LAYOUT_PACKED; layout < LP_LAYOUT_END; layout++) {
             const struct lp_plan_params params = {.codec = cases[c][0], .layout = layout};
             struct packed once, often;
