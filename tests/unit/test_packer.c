@@ -35,8 +35,10 @@ static void assert_same(const struct packed *a, const struct packed *b)
 Test(codec_packer, steps_do_not_change_the_bytes)
 {
     static const uint64_t steps[] = {1, 3, 39, 40, 41, 1000};
-    static const uint32_t cases[][2] = {{LP_CODEC_RAW, LP_DTYPE_F32},   {LP_CODEC_IBP, LP_DTYPE_F32},
-                                        {LP_CODEC_LANE, LP_DTYPE_F32},  {LP_CODEC_ZIP7, LP_DTYPE_BF16},
+    static const uint32_t cases[][2] = {{LP_CODEC_RAW, LP_DTYPE_F32},
+                                        {LP_CODEC_IBP, LP_DTYPE_F32},
+                                        {LP_CODEC_LANE, LP_DTYPE_F32},
+                                        {LP_CODEC_ZIP7, LP_DTYPE_BF16},
                                         {LP_CODEC_DICT, LP_DTYPE_I32},
                                         {LP_CODEC_SPARSE, LP_DTYPE_F32}};
     static float data[77 * 40];
