@@ -126,6 +126,17 @@ static void print_class_row(const struct codec_results *results, enum set_class 
     (void)fprintf(file, "\n");
 }
 
+/* Does a codec help on any set of the class? memcpy always has figures. */
+static bool is_used(const struct codec_results *results, enum set_class class, uint32_t codec)
+{
+    bool used = codec == LP_CODEC_RAW;
+
+    for (uint32_t i = 0; i < results->n; i++)
+        used = used || (in_class(&results->result[i], class) &&
+                        codec_row_counts(&results->result[i].figures, codec));
+    return used;
+}
+
 static const struct codec_result *first_of(const struct codec_results *results,
                                            enum set_class class)
 {
@@ -169,8 +180,10 @@ static void print_class(const struct codec_results *results, enum set_class clas
             (void)fprintf(file, "---:|");
     }
     (void)fprintf(file, "\n");
-    for (uint32_t codec = LP_CODEC_RAW; codec < MEASURE_ROWS; codec++)
-        print_class_row(results, class, codec, NULL, file);
+    for (uint32_t codec = LP_CODEC_RAW; codec < MEASURE_ROWS; codec++) {
+        if (is_used(results, class, codec))
+            print_class_row(results, class, codec, NULL, file);
+    }
     print_peer_rows(results, class, file);
     (void)fprintf(file, "\n");
 }

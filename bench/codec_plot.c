@@ -21,13 +21,15 @@
 #define BOTTOM 34.0
 #define MARK 4.0
 #define LABEL_HEIGHT 12.0
+#define SAVING_MIN 0.005 /* what saves less has no place in a picture of savings */
+#define SAME 2.5         /* pixels between marks in one place */
 #define STEP 1.0         /* between places that are tried for a label */
 #define LEADER_FROM 11.0 /* a label further away has a line to its mark */
 #define POINTS_MAX 32u
 #define BOXES_MAX (3u * POINTS_MAX)
 
 struct point {
-    const char *name;
+    char name[64]; /* empty: an earlier one in the same place has it in its own */
     double saving, gbps;
     bool ours;
 };
@@ -146,12 +148,13 @@ static double label_cost(const struct box *box, double x, double y)
     return hypot(end_x - x, end_y - y) + 0.15 * fabs(end_y - y) + (end_x < x ? 0.5 : 0);
 }
 
-static bool label_fits(const struct panel *panel, const struct box *box, double x, double y)
+/* Over something else is worst, but better than no label. */
+static double line_cost(const struct panel *panel, const struct box *box, double x, double y)
 {
     double end_x, end_y;
 
     label_end(box, x, y, &end_x, &end_y);
-    return is_free(panel, box) && is_line_free(panel, x, y, end_x, end_y);
+    return is_line_free(panel, x, y, end_x, end_y) ? 0 : 1000;
 }
 
 static void draw_label(struct panel *panel, const struct point *point, const struct box *box)
@@ -167,7 +170,7 @@ static void draw_label(struct panel *panel, const struct point *point, const str
     if (hypot(end_x - x, end_y - y) > LEADER_FROM)
         svg_line(panel->file, x, y, end_x, end_y, "leader");
     svg_text(panel->file, at, box->y1 - 2.5, anchor, point->ours ? "ours" : "peer", point->name);
-    take(panel, *box);
+    take(panel, (struct box){box->x0 - 3, box->y0, box->x1 + 3, box->y1});
 }
 
 /* The cheapest of all places in the plot. */
@@ -185,26 +188,50 @@ static void place_label(struct panel *panel, const struct point *point)
                                     y + down + LABEL_HEIGHT};
             const double cost = label_cost(&box, x, y);
 
-            if (cost < best_cost && label_fits(panel, &box, x, y)) {
-                best = box;
-                best_cost = cost;
-            }
+            if (cost >= best_cost || !is_free(panel, &box) ||
+                cost + line_cost(panel, &box, x, y) >= best_cost)
+                continue;
+            best = box;
+            best_cost = cost + line_cost(panel, &box, x, y);
         }
     }
     if (isfinite(best_cost))
         draw_label(panel, point, &best);
 }
 
+/* Marks that lie on each other share a label. */
+static void join_names(struct panel *panel)
+{
+    for (uint32_t i = 0; i < panel->n_points; i++) {
+        struct point *const point = &panel->point[i];
+
+        for (uint32_t k = 0; k < i && point->name[0] != '\0'; k++) {
+            struct point *const other = &panel->point[k];
+            const size_t used = strlen(other->name);
+
+            if (used == 0 || other->ours != point->ours ||
+                fabs(x_of(panel, point->saving) - x_of(panel, other->saving)) > SAME ||
+                fabs(y_of(panel, point->gbps) - y_of(panel, other->gbps)) > SAME)
+                continue;
+            (void)snprintf(other->name + used, sizeof(other->name) - used, ", %.24s", point->name);
+            point->name[0] = '\0';
+        }
+    }
+}
+
 static void draw_points(struct panel *panel)
 {
+    join_names(panel);
     for (uint32_t i = 0; i < panel->n_points; i++) {
         const struct point *const point = &panel->point[i];
         const double x = x_of(panel, point->saving), y = y_of(panel, point->gbps);
 
         take(panel, (struct box){x - MARK - 2, y - MARK - 1, x + MARK + 2, y + MARK + 1});
     }
-    for (uint32_t i = 0; i < panel->n_points; i++)
-        place_label(panel, &panel->point[i]);
+    for (uint32_t i = 0; i < panel->n_points; i++) {
+        if (panel->point[i].name[0] != '\0')
+            place_label(panel, &panel->point[i]);
+    }
     for (uint32_t i = 0; i < panel->n_points; i++) {
         const struct point *const point = &panel->point[i];
         const double x = x_of(panel, point->saving), y = y_of(panel, point->gbps);
@@ -248,7 +275,8 @@ static void draw_marks(struct panel *panel, const struct tensor_figures *tensor)
     const double x = x_of(panel, tensor->bound_saving);
     const double y = y_of(panel, tensor->row[LP_CODEC_AUTO].memcpy_gbps);
     char text[48];
-    double width;
+    double width, at;
+    bool left;
 
     svg_line(panel->file, x, plot->y0, x, plot->y1, "mark");
     svg_line(panel->file, plot->x0, y, plot->x1, y, "mark");
@@ -256,19 +284,29 @@ static void draw_marks(struct panel *panel, const struct tensor_figures *tensor)
     panel->lines[1] = (struct box){plot->x0, y - 2, plot->x1, y + 2};
     (void)snprintf(text, sizeof(text), "order-0 bound %.1f", 100 * tensor->bound_saving);
     width = svg_text_width(text);
-    svg_text(panel->file, x - 4, plot->y1 - 6, SVG_END, "muted", text);
-    take(panel, (struct box){x - 4 - width, plot->y1 - 17, x + 1, plot->y1 - 2});
+    left = x - 4 - width > plot->x0;
+    at = left ? x - 4 - width : x + 5;
+    svg_text(panel->file, left ? x - 4 : at, plot->y1 - 6, left ? SVG_END : SVG_START, "muted",
+             text);
+    take(panel, (struct box){at, plot->y1 - 17, at + width, plot->y1 - 2});
     (void)snprintf(text, sizeof(text), "memcpy %.1f", tensor->row[LP_CODEC_AUTO].memcpy_gbps);
     width = svg_text_width(text);
-    /* Not at the border: what saves nothing has its mark there. */
-    svg_text(panel->file, plot->x0 + 50, y - 4, SVG_START, "muted", text);
-    take(panel, (struct box){plot->x0 + 50, y - 15, plot->x0 + 50 + width, y + 1});
+    /* Not at the border: what saves nearly nothing has its mark there. */
+    at = plot->x0 + 50;
+    at = x > at - 3 && x < at + width + 3 ? x + 5 : at;
+    svg_text(panel->file, at, y - 4, SVG_START, "muted", text);
+    take(panel, (struct box){at, y - 15, at + width, y + 1});
 }
 
 static void add_point(struct panel *panel, const char *name, double saving, double gbps, bool ours)
 {
-    if (panel->n_points < POINTS_MAX)
-        panel->point[panel->n_points++] = (struct point){name, saving, gbps, ours};
+    if (saving >= SAVING_MIN && panel->n_points < POINTS_MAX)
+        panel->point[panel->n_points++] =
+            (struct point){.saving = saving, .gbps = gbps, .ours = ours};
+    else
+        return;
+    (void)snprintf(panel->point[panel->n_points - 1].name, sizeof(panel->point[0].name), "%s",
+                   name);
 }
 
 /* Ours first: they get the best places for their labels. */
@@ -351,7 +389,8 @@ uint32_t codec_plot(const struct codec_results *results, FILE *file)
     svg_circle(file, LEFT + 5, 38, MARK, "ours");
     svg_text(file, LEFT + 14, 42, SVG_START, "muted", "Lanepack");
     svg_square(file, LEFT + 85, 38, MARK - 0.5, "peer");
-    svg_text(file, LEFT + 94, 42, SVG_START, "muted", "others, in pieces of 1 MiB");
+    svg_text(file, LEFT + 94, 42, SVG_START, "muted",
+             "others, in pieces of 1 MiB; left out: what saves less than 0.5 %");
     for (uint32_t i = 0; i < results->n && drawn < n; i++) {
         if (is_plotted(&results->result[i]))
             draw_panel(file, &axes, drawn++, &results->result[i]);

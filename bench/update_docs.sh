@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # update_docs.sh DATA_FOLDER [LANEPACK_BENCH]: measure, and put the figures into docs/BENCHMARKS.md
-# and docs/codec-savings.svg. Takes minutes, and a machine with nothing else to do. Ends as the bench
-# ends: with 1 when a bar is missed, the figures being written all the same.
+# and docs/codec-savings.svg. Takes minutes, on a machine with nothing else to do. Ends as the
+# bench does: with 1 when a bar is missed, the figures being written all the same.
 set -eu -o pipefail
 [ $# -ge 1 ] || {
     sed -n '3,5s/^# \{0,1\}//p' "$0" >&2
