@@ -58,7 +58,8 @@ int lp_codec_ibp_set_masks(struct lp_ibp *ibp, const uint64_t *mask, const uint6
  * saves most, as a search bit by bit finds them. exact keeps the first threshold that saves most
  * bits, else those masks win that store the fewest bytes, the earlier trial of equal ones: never
  * more, on these records, than the published choice. Two passes over the records, one to count bits
- * and one to measure all masks. When nothing saves, all masks are zero and the threshold's bits are
+ * and one to measure all masks. When nothing saves, or nothing but masks position by position and
+ * these less than they take themselves, all masks are zero and the threshold's bits are
  * 0. ret_report may be NULL. LP_EINVAL, LP_ENOMEM. Source of the thresholds: the paper's
  * preprocessing, in the arithmetic of the published implementation. */
 int lp_codec_ibp_learn(struct lp_ibp *ret_ibp, const struct lp_ibp_params *params,

@@ -267,6 +267,19 @@ static uint64_t average_words(const struct learner *learner, uint64_t saved)
     return (uint64_t)(learner->n_words * (raw_bits - saved) / raw_bits) + 1;
 }
 
+/* Some masks fit a few random records by chance. Where no threshold saves anything, the others must
+ * save what they take themselves. */
+static bool fits_by_chance(const struct learner *learner)
+{
+    const struct lp_ibp_report *const report = &learner->report;
+    const uint64_t bytes = learner->params.record_bytes;
+
+    for (uint32_t i = 0; i < report->n_trials; i++)
+        if (i != PICKED && report->trial[i].saved_bits > 0)
+            return false;
+    return learner->n_records * bytes < report->trial[report->kept].stored_bytes + 2 * bytes;
+}
+
 static void choose(struct learner *learner)
 {
     struct lp_ibp_report *const report = &learner->report;
@@ -274,7 +287,8 @@ static void choose(struct learner *learner)
     for (uint32_t i = 1; i < report->n_trials; i++)
         if (better(learner, &report->trial[i], &report->trial[report->kept]))
             report->kept = i;
-    report->saves = report->trial[report->kept].saved_bits > 0;
+    report->saves = report->trial[report->kept].saved_bits > 0 &&
+                    (report->kept != PICKED || !fits_by_chance(learner));
     if (report->saves)
         report->average_words = average_words(learner, report->trial[report->kept].saved_bits);
 }

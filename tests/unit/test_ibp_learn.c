@@ -240,6 +240,23 @@ Test(ibp_learn, bits_that_move_together_are_masked_together)
     lp_codec_ibp_fini(&ibp);
 }
 
+/* Random bits of few records: masks that match some of them by chance are not worth their bytes. */
+Test(ibp_learn, chance_is_no_reason)
+{
+    const struct lp_ibp_params params = {.word_bytes = 4, .record_bytes = 128 * 4};
+    static uint8_t table[64 * 512];
+    struct lp_ibp_report report;
+    struct lp_ibp ibp;
+
+    samples_fill(SAMPLES_RANDOM, LP_DTYPE_F32, sizeof(table) / 4, 7, table);
+    cr_assert_eq(lp_codec_ibp_learn(&ibp, &params, table, 64, &report, NULL), 0);
+    cr_assert_lt(report.trial[THRESHOLDS].stored_bytes, sizeof(table));
+    cr_assert(!report.saves);
+    for (uint32_t j = 0; j < ibp.n_words; j++)
+        cr_assert_eq(ibp.mask[j], 0);
+    lp_codec_ibp_fini(&ibp);
+}
+
 /* A column that is constant in the records that were looked at, and in no other: measuring all of
  * them shows that these masks do not help, and others are kept. */
 Test(ibp_learn, a_sample_that_misleads_is_found_out)
