@@ -124,7 +124,7 @@ struct lp_format_header {
     uint64_t header_hash;
 };
 
-/* Section 7. */
+/* Section 10. */
 struct lp_format_file_header {
     uint8_t magic[8];
     uint16_t version;

@@ -3,10 +3,10 @@
  * library's version, so a state on our stack must not meet another version's code. */
 #include "codec/hash.h"
 
+#include "base/bytes.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-#include "base/bytes.h"
 
 LP_STATIC_ASSERT(sizeof(XXH3_state_t) <= LP_HASHER_BYTES, "the hash state fits");
 LP_STATIC_ASSERT(_Alignof(XXH3_state_t) <= _Alignof(struct lp_hasher), "the hash state is aligned");

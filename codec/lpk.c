@@ -4,12 +4,12 @@
  * do not pay for. */
 #include "codec/lpk.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define ENTRY_FIXED_BYTES 24u
 

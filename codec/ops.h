@@ -5,8 +5,8 @@
 #ifndef LP_CODEC_OPS_H
 #define LP_CODEC_OPS_H
 
-#include "codec/ibp_search.h"
 #include "codec/dict.h"
+#include "codec/ibp_search.h"
 #include "codec/lane.h"
 #include "codec/table.h"
 

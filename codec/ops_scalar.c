@@ -3,8 +3,8 @@
  * compared with this one. */
 #include "base/bytes.h"
 #include "codec/lane_parts.h"
-#include "codec/ops_dict.h"
 #include "codec/ops.h"
+#include "codec/ops_dict.h"
 #include "codec/ops_ibp.h"
 #include "codec/ops_sparse.h"
 

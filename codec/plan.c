@@ -26,8 +26,8 @@ struct planner {
     uint64_t sample_records; /* whole ones; a shorter last one is not priced */
     uint64_t sample_bytes;
     struct lp_sample whole; /* the layout of a sample that is the tensor */
-    uint8_t *record;  /* room for one coded record; behind it: */
-    uint8_t *scratch; /* room for its elements */
+    uint8_t *record;        /* room for one coded record; behind it: */
+    uint8_t *scratch;       /* room for its elements */
     struct lp_prices prices;
 };
 
@@ -151,9 +151,8 @@ static int planner_init(struct planner *planner, const struct lp_geometry *geome
         return lp_error_set(err, LP_EINVAL, "a sample of %llu elements for records of %u",
                             (unsigned long long)sample_elements, record_elements);
     LP_TRY(rc, check_layout(planner, record_elements, sample_elements, err));
-    LP_TRY(rc,
-           lp_codec_lane_check_columns(geometry, record_elements, planner->params.column_period,
-                                       planner->params.column_span, err));
+    LP_TRY(rc, lp_codec_lane_check_columns(geometry, record_elements, planner->params.column_period,
+                                           planner->params.column_span, err));
     if (sample_elements == geometry->n_elements && planner->params.sample_layout == NULL) {
         planner->whole = (struct lp_sample){.whole = true, .record_elements = record_elements};
         planner->params.sample_layout = &planner->whole;
@@ -287,8 +286,7 @@ static int price_zip7(struct planner *planner, struct candidate *candidate, stru
     candidate->price = add_price(planner, LP_CODEC_ZIP7, 0);
     if (geometry->dtype != LP_DTYPE_BF16) {
         (void)snprintf(candidate->price->note, sizeof(candidate->price->note),
-                       "codec zip7 codes bf16, not %s",
-                       lp_codec_dtype_info(geometry->dtype)->name);
+                       "codec zip7 codes bf16, not %s", lp_codec_dtype_info(geometry->dtype)->name);
         return 0;
     }
     if (sigma > 0)
@@ -298,8 +296,8 @@ static int price_zip7(struct planner *planner, struct candidate *candidate, stru
                                  planner->sample_bytes / geometry->elem_bytes, err);
     if (rc < 0)
         return rc;
-    LP_TRY(rc, make_table(&candidate->table, planner, LP_CODEC_ZIP7, LP_FORMAT_ZIP7_META_BYTES,
-                          err));
+    LP_TRY(rc,
+           make_table(&candidate->table, planner, LP_CODEC_ZIP7, LP_FORMAT_ZIP7_META_BYTES, err));
     candidate->table.lane = lane;
     price_sample(planner, candidate);
     return 0;
@@ -315,16 +313,16 @@ static int price_dict(struct planner *planner, struct candidate *candidate, stru
     int rc;
 
     candidate->price = price;
-    rc = lp_codec_dict_learn(&dict, elem_bytes, planner->sample,
-                             planner->sample_bytes / elem_bytes, &payload, &why);
+    rc = lp_codec_dict_learn(&dict, elem_bytes, planner->sample, planner->sample_bytes / elem_bytes,
+                             &payload, &why);
     if (rc == LP_ENOTSUP) {
         (void)snprintf(price->note, sizeof(price->note), "%.63s", why.text);
         return 0;
     }
     if (rc < 0)
         return lp_error_set(err, rc, "%s", why.text);
-    rc = make_table(&candidate->table, planner, LP_CODEC_DICT, lp_codec_dict_meta_bytes(&dict),
-                    err);
+    rc =
+        make_table(&candidate->table, planner, LP_CODEC_DICT, lp_codec_dict_meta_bytes(&dict), err);
     if (rc < 0) {
         lp_codec_dict_fini(&dict);
         return rc;
@@ -374,12 +372,12 @@ static int price_ibp(struct planner *planner, struct candidate *candidate, uint3
     struct lp_table *const table = &candidate->table;
     struct lp_price *const price = add_price(planner, LP_CODEC_IBP, word_bytes);
     const bool slotted = planner->params.layout == LP_LAYOUT_SLOTTED;
-    const struct lp_ibp_params params = {
-        .word_bytes = word_bytes,
-        .record_bytes = record_bytes,
-        .align_bytes = slotted ? LP_FORMAT_SECTOR_BYTES : planner->params.align_bytes,
-        .threshold = planner->params.ibp_threshold,
-        .exact = planner->params.ibp_exact};
+    const struct lp_ibp_params params = {.word_bytes = word_bytes,
+                                         .record_bytes = record_bytes,
+                                         .align_bytes = slotted ? LP_FORMAT_SECTOR_BYTES
+                                                                : planner->params.align_bytes,
+                                         .threshold = planner->params.ibp_threshold,
+                                         .exact = planner->params.ibp_exact};
     struct lp_ibp_report report;
     struct lp_ibp ibp;
     int rc;

@@ -51,13 +51,10 @@ uint32_t lp_codec_dtype_by_name(const char *name)
     return 0;
 }
 
-static const char *const codec_names[LP_CODEC_END] = {[LP_CODEC_AUTO] = "auto",
-                                                      [LP_CODEC_RAW] = "raw",
-                                                      [LP_CODEC_IBP] = "ibp",
-                                                      [LP_CODEC_LANE] = "lane",
-                                                      [LP_CODEC_ZIP7] = "zip7",
-                                                      [LP_CODEC_DICT] = "dict",
-                                                      [LP_CODEC_SPARSE] = "sparse"};
+static const char *const codec_names[LP_CODEC_END] = {
+    [LP_CODEC_AUTO] = "auto",    [LP_CODEC_RAW] = "raw",   [LP_CODEC_IBP] = "ibp",
+    [LP_CODEC_LANE] = "lane",    [LP_CODEC_ZIP7] = "zip7", [LP_CODEC_DICT] = "dict",
+    [LP_CODEC_SPARSE] = "sparse"};
 static const char *const layout_names[LP_LAYOUT_END] = {
     [LP_LAYOUT_PACKED] = "packed", [LP_LAYOUT_SLOTTED] = "slotted"};
 

@@ -3,10 +3,10 @@
 #ifndef LP_CODEC_SHAPE_H
 #define LP_CODEC_SHAPE_H
 
-#include <stdbool.h>
-
 #include "base/error.h"
 #include "codec/format.h"
+
+#include <stdbool.h>
 
 /* One row of the dtype table (docs/FORMAT.md, section 3). An element is what shapes, rows, records
  * and offsets count. Most have one value; those of values of 4 and 6 bits have the fewest values

@@ -7,12 +7,12 @@
  * entry. */
 #include "codec/table.h"
 
-#include <string.h>
-
 #include "base/bytes.h"
 #include "codec/codec_ibp.h"
 #include "codec/codec_zip7.h"
 #include "codec/place.h"
+
+#include <string.h>
 
 LP_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                  "headers are copied as they are: the host is little-endian");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Run the fuzz targets one after the other, each until its time is over or its coverage stands still.
+"""Run the fuzz targets one after the other, until time is over or coverage stands still.
 
     cmake --preset fuzz && cmake --build build/fuzz
     tools/fuzz.py                     # every target, 10 minutes each, containers 30
@@ -97,7 +97,8 @@ def main():
     if not binaries:
         sys.exit(f"no such targets in {args.build}/bin: cmake --preset fuzz, then build")
     bad = 0
-    print("| target | seconds | inputs tried | edges | features | ended by |\n|---|---|---|---|---|---|")
+    print("| target | seconds | inputs tried | edges | features | ended by |")
+    print("|---|---|---|---|---|---|")
     for binary in binaries:
         name = binary.name.removeprefix("fuzz_")
         seconds = args.seconds or (SECONDS_CONTAINER if name in CONTAINERS else SECONDS)
