@@ -127,29 +127,30 @@ class Ibp:
     def __init__(self, meta, shape):
         self.elem_bytes = shape.elem_bytes
         must(len(meta) >= 16, "ibp metadata")
-        self.s, zeros, n_words, _, zero = struct.unpack_from("<B3sIII", meta)
+        self.s, self.groups, zeros, n_words, _, zero = struct.unpack_from("<BB2sIII", meta)
         must(self.s in (4, 8) and not any(zeros) and zero == 0, "ibp metadata")
+        must(self.groups == 0 or 2 <= self.groups <= 16, "groups of ibp")
         must(n_words * self.s == shape.record_elements * shape.elem_bytes, "n_words")
-        must(len(meta) == 16 + 2 * n_words * self.s, "ibp metadata")
+        must(len(meta) == 16 + max(self.groups, 1) * 2 * n_words * self.s, "ibp metadata")
         words = [int.from_bytes(meta[i:i + self.s], "little")
                  for i in range(16, len(meta), self.s)]
-        self.masks, self.values = words[:n_words], words[n_words:]
-        must(all(v & ~m == 0 for m, v in zip(self.masks, self.values)), "ibp value outside mask")
+        self.sets = [(words[i:i + n_words], words[i + n_words:i + 2 * n_words])
+                     for i in range(0, len(words), 2 * n_words)]
+        must(all(v & ~m == 0 for masks, values in self.sets for m, v in zip(masks, values)),
+             "ibp value outside mask")
 
     def decode(self, stored, n_elements, _first):
         s, w = self.s, 8 * self.s
         must(n_elements * self.elem_bytes % s == 0, "a record that is no words must be raw")
         n = n_elements * self.elem_bytes // s
-        head = round_up(ceil_div(n, 8), s)
-        must(head <= len(stored), "participation bits")
-        must(not any(bit(stored, i) for i in range(n, 8 * head)), "participation padding")
+        head, masks, values = self.read_head(stored, n)
         # Words from their most significant bit on: one string of characters 0 and 1.
         string = "".join(f"{int.from_bytes(stored[i:i + s], 'little'):0{w}b}"
                          for i in range(head, len(stored) - s + 1, s))
         at, elements = 0, []
         for j in range(n):
-            mask = self.masks[j] if bit(stored, j) else 0
-            x = self.values[j] if bit(stored, j) else 0
+            mask = masks[j] if bit(stored, j) else 0
+            x = values[j] if bit(stored, j) else 0
             for b in reversed(range(w)):
                 if not mask >> b & 1:
                     must(at < len(string), "bit string")
@@ -159,6 +160,21 @@ class Ibp:
         end = round_up(at, w)
         must("1" not in string[at:end], "padding of the bit string")
         return b"".join(elements), head + end // 8
+
+    def read_head(self, stored, n):
+        """Part 1: its size, and the masks and values of the record's group."""
+        end = ceil_div(n, 8)
+        head = round_up(end + (self.groups > 0), self.s)
+        must(head <= len(stored), "participation bits")
+        must(not any(bit(stored, i) for i in range(n, 8 * end)), "bits behind the last word")
+        group = 0
+        if self.groups > 0:
+            group = stored[end]
+            must(group < self.groups, "group")
+            end += 1
+        must(not any(stored[end:head]), "participation padding")
+        masks, values = self.sets[group]
+        return head, masks, values
 
 
 class Lane:
