@@ -93,12 +93,13 @@ static void tell_distribution(const struct lp_analysis *found)
         most = LP_MAX(most, found->field_count[v]);
     for (uint32_t v = 0; v < n_values; v++) {
         const uint64_t count = found->field_count[v];
+        const int bar = (int)(BAR_COLUMNS * count / most);
 
         if (count < least)
             continue;
         left -= count;
-        (void)printf("  %6u %5.1f %% %.*s\n", v, 100.0 * (double)count / (double)found->n_elements,
-                     (int)(BAR_COLUMNS * count / most), "########################################");
+        (void)printf("  %6u %5.1f %%%s%.*s\n", v, 100.0 * (double)count / (double)found->n_elements,
+                     bar > 0 ? " " : "", bar, "########################################");
     }
     if (left > 0)
         (void)printf("  %6s %5.1f %%\n", "others",
@@ -148,17 +149,17 @@ static void tell_invariance(const struct lp_cli_analysis *analysis)
         return;
     (void)printf("  %-22s", "invariant bits at T =");
     for (uint32_t r = 0; r < LP_IBP_INVARIANCE_ROWS; r++)
-        (void)printf("   %.2f  ", (double)analysis->invariance[0].row[r].threshold);
+        (void)printf("%9.2f", (double)analysis->invariance[0].row[r].threshold);
     (void)putchar('\n');
     for (uint32_t t = 0; t < analysis->n_invariance; t++) {
         const struct lp_ibp_invariance *const table = &analysis->invariance[t];
 
-        (void)printf("    %u-byte words, saved  ", table->word_bytes);
+        (void)printf("    %u-byte words, saved ", table->word_bytes);
         for (uint32_t r = 0; r < LP_IBP_INVARIANCE_ROWS; r++)
-            (void)printf(" %5.1f %% ", 100 * table->row[r].saved_share);
+            (void)printf("%7.1f %%", 100 * table->row[r].saved_share);
         (void)printf("\n    %-20s", "  masked");
         for (uint32_t r = 0; r < LP_IBP_INVARIANCE_ROWS; r++)
-            (void)printf(" %5.1f %% ", 100 * table->row[r].masked_share);
+            (void)printf("%7.1f %%", 100 * table->row[r].masked_share);
         (void)putchar('\n');
     }
 }
