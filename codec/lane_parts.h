@@ -89,8 +89,8 @@ static inline uint32_t lp_lane_base(const struct lp_lane *lane, const uint8_t *s
                : lp_lane_load_exponent(src + head_bytes - lane->base_bytes, lane->base_bytes);
 }
 
-/* False: the record does not fill src_bytes exactly, or breaks another rule. Each part is known to
- * lie within src_bytes before it is read. */
+/* False: the record does not end as lp_lane_end_is_right() asks for, or breaks another rule. Each
+ * part is known to lie within src_bytes before it is read. */
 static inline __attribute__((always_inline)) bool
 lp_lane_find_parts(const struct lp_lane *lane, const uint8_t *src, uint32_t src_bytes,
                    uint32_t align_bytes, uint32_t n, lp_lane_count_zeros *count_zeros,

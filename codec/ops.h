@@ -15,8 +15,9 @@ struct lp_codec_ops {
 
     /* Decode one coded lane record of n elements. src has src_bytes (stored length, padding
      * included) and LP_CODEC_SLACK_BYTES readable behind; dst gets n elements and not a byte more;
-     * no alignment is assumed. 0, or LP_ECORRUPT (dst unspecified) when the record does not fill
-     * src_bytes == round_up(its size, align_bytes), an exponent is out of range, or padding is not
+     * no alignment is assumed. 0, or LP_ECORRUPT (dst unspecified) when the record does not end
+     * within src_bytes, and less than align_bytes before their end (inside of another codec's
+     * record src_bytes is no multiple of that), an exponent is out of range, or padding is not
      * zero. A source that changes meanwhile gives wrong values, but no access elsewhere. Allocates
      * nothing. ahead: what the caller will decode next, brought nearer meanwhile; a hint, any
      * address may be given, NULL for none. */
@@ -44,8 +45,7 @@ struct lp_codec_ops {
     void (*exponent_histogram)(uint32_t dtype, const void *src, uint64_t n, uint32_t *hist);
 
     /* One dict record of n elements (docs/FORMAT.md, section 7); sizes and errors as for lane, and
-     * LP_ECORRUPT for a code without a value. Inside of another codec's record src_bytes is no
-     * multiple of align_bytes: src has to end less than that behind the coded record. */
+     * LP_ECORRUPT for a code without a value. */
     int (*dict_decode)(const struct lp_dict *dict, const void *src, uint32_t src_bytes,
                        uint32_t align_bytes, void *dst, uint32_t n);
     uint32_t (*dict_encode)(const struct lp_dict *dict, const void *src, uint32_t n, void *dst,
