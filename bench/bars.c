@@ -122,7 +122,7 @@ void bars_print(const struct bars *bars, FILE *file)
 
         (void)fprintf(file, "%-7s ", bars_verdict_name(bar->verdict));
         if (bar->verdict == BAR_WAIVED)
-            (void)fprintf(file, "%9s    %-8s %s: %s\n", "-", "-", bar->what, bar->why);
+            (void)fprintf(file, "%9s    %-8s %s: %s\n", "", "", bar->what, bar->why);
         else
             (void)fprintf(file, "%9.3f %s %-8.3f %s%s%s\n", bar->figure, sense_name(bar->sense),
                           bar->bound, bar->what,
