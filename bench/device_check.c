@@ -78,7 +78,8 @@ struct device_table {
 };
 
 static void table_open(struct device_table *t, struct run *run, uint32_t dtype, uint64_t rows,
-                       uint64_t row_elements, const struct lp_plan_params *params)
+                       uint64_t row_elements, const struct lp_plan_params *params,
+                       enum gpu_case_kind kind)
 {
     struct lp_error err = LP_ERROR_INIT;
     struct lp_gpu_table_params described;
@@ -86,7 +87,7 @@ static void table_open(struct device_table *t, struct run *run, uint32_t dtype, 
 
     memset(t, 0, sizeof(*t));
     t->run = run;
-    gpu_case_make(&t->c, dtype, rows, row_elements, params, 0, run->read_only);
+    gpu_case_make(&t->c, dtype, rows, row_elements, params, kind, 0, run->read_only);
     MUST(lp_gpu_register(run->gpu, &t->c.key, t->c.chunk, t->c.chunk_bytes, run->read_only,
                          &t->mapping, &err),
          &err);
@@ -178,7 +179,41 @@ static const struct {
     {LP_CODEC_IBP, 8, LP_LAYOUT_SLOTTED, "ibp8 slotted"},
     {LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, "lane packed"},
     {LP_CODEC_LANE, 0, LP_LAYOUT_SLOTTED, "lane slotted"},
+    {LP_CODEC_ZIP7, 0, LP_LAYOUT_PACKED, "zip7"},
+    {LP_CODEC_DICT, 0, LP_LAYOUT_PACKED, "dict packed"},
+    {LP_CODEC_SPARSE, 0, LP_LAYOUT_PACKED, "sparse packed"},
+    {LP_CODEC_SPARSE, 0, LP_LAYOUT_SLOTTED, "sparse slotted"},
 };
+
+/* What a codec is made for: elements as gpu_case_make() says. */
+static enum gpu_case_kind kind_for(uint32_t codec)
+{
+    if (codec == LP_CODEC_DICT)
+        return GPU_CASE_FEW;
+    return codec == LP_CODEC_SPARSE ? GPU_CASE_SPARSE : GPU_CASE_NORMAL;
+}
+
+/* Codecs that a dtype does not have would be packed raw, and tell nothing. */
+static bool takes(uint32_t codec, uint32_t dtype)
+{
+    const bool is_byte = dtype == LP_DTYPE_I8 || dtype == LP_DTYPE_U8;
+
+    switch ((enum lp_codec_id)codec) {
+    case LP_CODEC_LANE:
+        return is_byte || lp_codec_dtype_info(dtype)->exponent_bits != 0;
+    case LP_CODEC_ZIP7:
+        return dtype == LP_DTYPE_BF16;
+    case LP_CODEC_DICT:
+    case LP_CODEC_SPARSE:
+        return lp_codec_dtype_info(dtype)->bytes != 3;
+    case LP_CODEC_AUTO:
+    case LP_CODEC_RAW:
+    case LP_CODEC_IBP:
+    case LP_CODEC_END:
+        break;
+    }
+    return true;
+}
 
 /* Rows that are records, groups, tiles and neither. */
 static const struct {
@@ -195,7 +230,8 @@ static void check_one(struct run *run, uint32_t dtype, size_t choice, size_t sha
                                           .record_elements = shapes[shape].record_elements};
     struct device_table t;
 
-    table_open(&t, run, dtype, shapes[shape].rows, shapes[shape].row_elements, &params);
+    table_open(&t, run, dtype, shapes[shape].rows, shapes[shape].row_elements, &params,
+               kind_for(params.codec));
     gather_open(&t, 64);
     if (!agrees(&t)) {
         printf("DIFFERS: %s %s, %llu rows of %llu\n", lp_codec_dtype_info(dtype)->name,
@@ -213,7 +249,7 @@ static void check_kernels(struct run *run)
 
     for (uint32_t dtype = LP_DTYPE_F64; dtype < LP_DTYPE_END; dtype++) {
         for (size_t c = 0; c < LP_ARRAY_LEN(choices); c++) {
-            if (choices[c].codec == LP_CODEC_LANE && lp_codec_dtype_info(dtype)->exponent_bits == 0)
+            if (!takes(choices[c].codec, dtype))
                 continue;
             for (size_t s = 0; s < LP_ARRAY_LEN(shapes); s++)
                 check_one(run, dtype, c, s, &n);
@@ -234,7 +270,7 @@ static void ask_read_only(struct run *run)
     struct lp_gpu_mapping *mapping = NULL;
     struct gpu_case c;
 
-    gpu_case_make(&c, LP_DTYPE_BF16, 64, 256, NULL, 0, true);
+    gpu_case_make(&c, LP_DTYPE_BF16, 64, 256, NULL, GPU_CASE_NORMAL, 0, true);
     run->read_only =
         lp_gpu_register(run->gpu, &c.key, c.chunk, c.chunk_bytes, true, &mapping, &err) == 0;
     lp_gpu_unregister(mapping);
@@ -334,7 +370,8 @@ static void time_gather(struct run *run, uint64_t row_bytes, uint32_t codec, jso
     uint64_t sectors;
     double gather, bytes;
 
-    table_open(&t, run, LP_DTYPE_BF16, run->table_bytes / row_bytes, row_bytes / 2, &params);
+    table_open(&t, run, LP_DTYPE_BF16, run->table_bytes / row_bytes, row_bytes / 2, &params,
+               GPU_CASE_NORMAL);
     gather_open(&t, n);
     if (!agrees(&t)) {
         printf("DIFFERS: rows of %llu bytes, %s\n", (unsigned long long)row_bytes, name);

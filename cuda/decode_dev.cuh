@@ -87,11 +87,12 @@ LP_DEVICE uint32_t lp_gpu_open_gaps(uint32_t bits, const uint4 &low, const uint4
 /* What must hold behind the last bit of the string: zeros to the end of the word and of the record.
  */
 LP_DEVICE bool lp_gpu_ibp_tail(const lp_gpu_record &record, const lp_gather_table &table,
-                               uint32_t head_bytes, uint32_t n_words, uint32_t n_bits)
+                               uint32_t head_used, uint32_t head_bytes, uint32_t n_words,
+                               uint32_t n_bits)
 {
     const uint32_t word_bits = 8 * table.ibp_word_bytes, flip = table.ibp_word_bytes / 8;
     const uint32_t words_bytes = (n_bits + word_bits - 1) / word_bits * table.ibp_word_bytes;
-    const uint32_t size = head_bytes + words_bytes, bits_bytes = (n_words + 7) / 8;
+    const uint32_t size = head_bytes + words_bytes;
     const uint32_t *const string = reinterpret_cast<const uint32_t *>(record.bytes + head_bytes);
     const uint32_t end = 8 * words_bytes;
     uint32_t rest = 0;
@@ -106,8 +107,8 @@ LP_DEVICE bool lp_gpu_ibp_tail(const lp_gpu_record &record, const lp_gather_tabl
                    : __funnelshift_lc(0u, lp_gpu_top_bits(string, end - 32, flip), 32 - left);
     }
     if (n_words % 8 != 0)
-        rest |= (uint32_t)record.bytes[bits_bytes - 1] >> (n_words % 8);
-    return rest == 0 && lp_gpu_zero_bytes(record.bytes, bits_bytes, head_bytes, record.lane) &&
+        rest |= (uint32_t)record.bytes[n_words / 8] >> (n_words % 8);
+    return rest == 0 && lp_gpu_zero_bytes(record.bytes, head_used, head_bytes, record.lane) &&
            lp_gpu_zero_bytes(record.bytes, size, record.stored_bytes, record.lane);
 }
 
@@ -116,13 +117,14 @@ LP_DEVICE bool lp_gpu_decode_ibp(const lp_gpu_record &record, const lp_gather_ta
 {
     const uint32_t flip = table.ibp_word_bytes / 8; /* 1 where words have two parts */
     const uint32_t n_parts = record.elements * table.elem_bytes / 4, n_words = n_parts >> flip;
-    const uint32_t head_bytes = lp_gpu_round_up((n_words + 7) / 8, table.ibp_word_bytes);
+    const uint32_t head_used = (n_words + 7) / 8 + (table.ibp_groups > 0);
+    const uint32_t head_bytes = lp_gpu_round_up(head_used, table.ibp_word_bytes);
     const uint32_t *const head = reinterpret_cast<const uint32_t *>(record.bytes);
     const uint32_t *const string = reinterpret_cast<const uint32_t *>(record.bytes + head_bytes);
     const uint32_t limit = 8 * (record.stored_bytes - head_bytes);
     const uint32_t first_byte = record.first * table.elem_bytes,
                    last_byte = record.last * table.elem_bytes;
-    const uint4 *const parts = reinterpret_cast<const uint4 *>(table.meta_dev);
+    const uint4 *parts = reinterpret_cast<const uint4 *>(table.meta_dev);
     const bool words =
         ((reinterpret_cast<uintptr_t>(record.out) | first_byte | last_byte) & 3) == 0;
     uint32_t used = 0;
@@ -130,6 +132,13 @@ LP_DEVICE bool lp_gpu_decode_ibp(const lp_gpu_record &record, const lp_gather_ta
     if (record.elements * table.elem_bytes % table.ibp_word_bytes != 0 ||
         n_parts > table.ibp_parts || head_bytes > record.stored_bytes)
         return false;
+    if (table.ibp_groups > 0) {
+        const uint32_t group = record.bytes[head_used - 1];
+
+        if (group >= table.ibp_groups)
+            return false;
+        parts += 2 * (size_t)group * table.ibp_parts;
+    }
     for (uint32_t step = 0; step < n_parts; step += 32) {
         const uint32_t part = step + record.lane, at = min(part, n_parts - 1), word = at >> flip;
         const uint4 low = __ldg(parts + 2 * at), high = __ldg(parts + 2 * at + 1);
@@ -156,7 +165,7 @@ LP_DEVICE bool lp_gpu_decode_ibp(const lp_gpu_record &record, const lp_gather_ta
                     record.out[byte + i - first_byte] = (unsigned char)(bits >> (8 * i));
         }
     }
-    return lp_gpu_ibp_tail(record, table, head_bytes, n_words, used);
+    return lp_gpu_ibp_tail(record, table, head_used, head_bytes, n_words, used);
 }
 
 #endif

@@ -40,6 +40,7 @@ LP_GATHER_LEVELS(bf16, 1123, 1, 1, 2, 3)
 LP_GATHER_LEVELS(f32, 223, 2, 2, 3)
 LP_GATHER_LEVELS(f32, 2223, 2, 2, 2, 3)
 LP_GATHER_LEVELS(f16, 33, 3, 3)
+LP_GATHER_LEVELS(f16, 2223, 2, 2, 2, 3)
 
 /* Codecs that ask for an element's size only. */
 #define LP_GATHER_SIZES(name, codec)                                                               \

@@ -63,8 +63,11 @@ struct lp_gather_columns {
     struct lp_gather_divisor period;     /* at least 8: of a shorter one some multiple */
     struct lp_gather_divisor span;       /* by 0: one group */
     uint32_t period_magic, period_shift; /* q / period = q * magic >> 32 >> shift, for q < 2^18 */
+    uint32_t step;                       /* 256 modulo period */
     uint32_t pitch;                      /* numbers from one group to the next; 0: no columns */
 };
+
+#define LP_GATHER_NO_TURN 0xffffffffu /* a record's columns are all of one group */
 
 /* What codec dict wants to know, beside its values. */
 struct lp_gather_dict {
@@ -92,7 +95,8 @@ struct lp_gather_ibp_part {
 struct lp_gather_table {
     uint64_t index_dev;    /* the index section; 0 for codec raw */
     uint64_t segments_dev; /* n_segments device addresses of 8 bytes */
-    uint64_t meta_dev;     /* ibp: struct lp_gather_ibp_part, one per 4 bytes of a record;
+    uint64_t meta_dev;     /* ibp: struct lp_gather_ibp_part, one per 4 bytes of a record, for
+                              each group of records once;
                               lane with columns: their bases; dict values by level << 8 | code */
     uint64_t n_records;
     uint64_t segment_bytes, last_segment_bytes;
@@ -104,7 +108,8 @@ struct lp_gather_table {
     uint32_t elem_bytes, align_bytes;
     uint32_t stride; /* raw and slotted */
     uint32_t index_entry_bytes, group_bytes;
-    uint32_t ibp_word_bytes, ibp_parts;
+    uint32_t ibp_word_bytes, ibp_parts; /* parts of one set of masks */
+    uint32_t ibp_groups;                /* 0: one set, and no group in a record's head */
     uint32_t n_levels, base_bytes, exponent_mask;
     struct lp_gather_level level[LP_FORMAT_LANE_LEVELS_MAX];
     struct lp_gather_split split;

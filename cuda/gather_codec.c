@@ -97,6 +97,7 @@ static int plan_columns(struct lp_gather_table *t, const struct lp_gpu_table_par
     c->period_magic = (uint32_t)(((1ull << (32 + c->period_shift)) + period - 1) / period);
     c->period = lp_gpu_plan_divisor(period);
     c->span = lp_gpu_plan_divisor(p->lane_column_span);
+    c->step = 256 % period;
     c->pitch = p->lane_column_pitch;
     return 0;
 }
@@ -138,12 +139,17 @@ static void plan_moves(uint32_t move[5], uint32_t keep)
     }
 }
 
+static uint32_t ibp_sets(const struct lp_gather_table *table)
+{
+    return table->ibp_groups > 0 ? table->ibp_groups : 1;
+}
+
 static void plan_masks(struct lp_gather_ibp_part *ret_parts, const struct lp_gather_table *table,
                        const struct lp_gpu_table_params *params)
 {
     const uint32_t halves = table->ibp_word_bytes / 4;
 
-    for (uint32_t i = 0; i < table->ibp_parts; i++) {
+    for (uint32_t i = 0; i < table->ibp_parts * ibp_sets(table); i++) {
         struct lp_gather_ibp_part *const part = &ret_parts[i];
         const uint32_t word = i / halves, shift = halves == 2 && i % 2 == 0 ? 32 : 0;
 
@@ -159,6 +165,9 @@ static int plan_ibp(struct lp_gather_table *t, const struct lp_gpu_table_params 
 {
     if (p->ibp_word_bytes != 4 && p->ibp_word_bytes != 8)
         return lp_error_set(err, LP_EINVAL, "ibp words of %u bytes", (unsigned)p->ibp_word_bytes);
+    if (p->ibp_groups == 1 || p->ibp_groups > LP_FORMAT_IBP_GROUPS_MAX)
+        return lp_error_set(err, LP_EINVAL, "%u groups of ibp masks", (unsigned)p->ibp_groups);
+    t->ibp_groups = p->ibp_groups;
     t->ibp_word_bytes = p->ibp_word_bytes;
     t->ibp_parts = p->ibp_words * (p->ibp_word_bytes / 4);
     return 0;
@@ -254,7 +263,7 @@ uint64_t lp_gpu_plan_meta_bytes(const struct lp_gather_table *table,
                                 const struct lp_gpu_table_params *params)
 {
     if (table->ibp_parts != 0)
-        return (uint64_t)table->ibp_parts * sizeof(struct lp_gather_ibp_part);
+        return (uint64_t)table->ibp_parts * ibp_sets(table) * sizeof(struct lp_gather_ibp_part);
     if (table->dict.n_levels != 0)
         return (uint64_t)table->dict.n_levels * 256 * table->elem_bytes;
     if (table->columns.pitch != 0)
@@ -312,6 +321,7 @@ static const struct {
     {LP_DTYPE_F32, 0x223, {24, 23}, "lp_gather_lane_f32_223"},
     {LP_DTYPE_F32, 0x2223, {24, 23}, "lp_gather_lane_f32_2223"},
     {LP_DTYPE_F16, 0x33, {11, 11}, "lp_gather_lane_f16_33"},
+    {LP_DTYPE_F16, 0x2223, {11, 11}, "lp_gather_lane_f16_2223"},
 };
 
 /* The name for elements of 1, 2, 4 or 8 bytes; entry.cu has one of each. */

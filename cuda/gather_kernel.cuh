@@ -139,7 +139,7 @@ LP_DEVICE void lp_gather_find_columns(const lp_gather_columns &c, uint64_t first
         left = (group + 1) * c.span.by - first;
     }
     item.columns = (uint32_t)(group << 16 | phase);
-    item.turn = left < item.elements ? (uint32_t)left : 0xffffffffu;
+    item.turn = left < item.elements ? (uint32_t)left : LP_GATHER_NO_TURN;
 }
 
 /* The number of output row i. A negative one becomes too large. */

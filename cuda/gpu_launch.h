@@ -41,7 +41,8 @@ struct lp_gpu_table_params {
     uint64_t lane_column_span; /* 0: one group */
 
     uint32_t ibp_word_bytes, ibp_words;
-    const uint64_t *ibp_mask, *ibp_value; /* ibp_words each */
+    uint32_t ibp_groups;                  /* 0: one set of masks for all records */
+    const uint64_t *ibp_mask, *ibp_value; /* ibp_words each, one set after the other */
 
     /* Codec dict, and values of codec sparse that are kept so. */
     uint32_t dict_levels, dict_n_values;

@@ -60,6 +60,8 @@ template <class F> struct lp_lane_state {
     uint32_t end_bit, raw_count;        /* of the bit string; raw exponents behind it */
     bool bad;                           /* the record breaks the format */
     uint32_t done[LP_LANE_LEVELS + 1];  /* codes of the steps before, per level; raw ones last */
+    uint64_t columns;                   /* bases of the record's first group, and ... */
+    uint32_t column; /* which of them this lane's first element in the next step has */
     struct lp_lane_eight<F> table[LP_LANE_LEVELS];
 };
 
@@ -408,6 +410,11 @@ LP_DEVICE bool lp_lane_begin(lp_lane_state<F> &s, const lp_gpu_record &record,
     if (!ONE && head > record.stored_bytes)
         return false;
     s.bad = false;
+    if (table.columns.pitch != 0) {
+        s.column = lp_lane_first_column(record, table.columns);
+        s.columns = table.meta_dev +
+                    (uint64_t)((record.columns >> 16) << F::WIDE_EXPONENT) * table.columns.pitch;
+    }
     if (table.base_bytes != 0)
         s.bad = !lp_lane_set_tables(s, record, table, head);
     else
@@ -459,8 +466,11 @@ LP_DEVICE void lp_lane_elements(lp_lane_state<F> &s, const lp_gpu_record &record
     lp_lane_eight<F> exponents;
 
     lp_lane_level<0, ONE, FULL, L>(s, table, at, count, exponents);
-    if (COLUMNS && table.columns.pitch != 0)
-        lp_lane_add_columns(exponents, record, table, at);
+    if (COLUMNS && table.columns.pitch != 0) {
+        lp_lane_add_columns(exponents, record, table, s.columns, s.column, at);
+        if (!ONE)
+            s.column = lp_lane_next_column(s.column, table.columns);
+    }
     F::join(to, place, table, exponents);
 }
 

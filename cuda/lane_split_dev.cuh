@@ -72,9 +72,9 @@ LP_DEVICE uint32_t lp_lane_byte(const uint32_t bytes[2], uint32_t i)
 
 /* --- splits that are known -------------------------------------------------------------------- */
 
-/* bytes(), planes(): of an element's other bits. */
+/* bytes(), planes(): of an element's other bits. EXPONENT_MASK: 2^E - 1. */
 struct lp_lane_bf16 {
-    static constexpr uint32_t ELEM = 2, WIDE_EXPONENT = 0;
+    static constexpr uint32_t ELEM = 2, WIDE_EXPONENT = 0, EXPONENT_MASK = 0xff;
     LP_DEVICE uint32_t bytes(const lp_gather_table &)
     {
         return 1;
@@ -95,7 +95,7 @@ struct lp_lane_bf16 {
 
 /* Planes: mantissa bits 8 and 9, sign. */
 struct lp_lane_f16 {
-    static constexpr uint32_t ELEM = 2, WIDE_EXPONENT = 0;
+    static constexpr uint32_t ELEM = 2, WIDE_EXPONENT = 0, EXPONENT_MASK = 0x1f;
     LP_DEVICE uint32_t bytes(const lp_gather_table &)
     {
         return 1;
@@ -128,7 +128,7 @@ struct lp_lane_f16 {
 
 /* Where the sign is constant, what is left of the third byte lies in planes. */
 struct lp_lane_f32 {
-    static constexpr uint32_t ELEM = 4, WIDE_EXPONENT = 0;
+    static constexpr uint32_t ELEM = 4, WIDE_EXPONENT = 0, EXPONENT_MASK = 0xff;
     LP_DEVICE uint32_t bytes(const lp_gather_table &table)
     {
         return table.split.bytes;
@@ -260,6 +260,7 @@ LP_DEVICE void lp_lane_join_any(uint32_t (&to)[16], const lp_lane_place &p,
 
 template <uint32_t BYTES> struct lp_lane_any_split {
     static constexpr uint32_t ELEM = BYTES, WIDE_EXPONENT = BYTES == 8;
+    static constexpr uint32_t EXPONENT_MASK = 0; /* the table tells */
     LP_DEVICE uint32_t bytes(const lp_gather_table &table)
     {
         return table.split.bytes;
@@ -303,14 +304,11 @@ LP_DEVICE void lp_lane_add(lp_lane_eight<F> &to, const lp_lane_eight<F> &more, u
     }
 }
 
-/* Eight bases from the number-th one of the table on. */
-template <class F>
-LP_DEVICE void lp_lane_load_columns(lp_lane_eight<F> &to, const lp_gather_table &table,
-                                    uint32_t number)
+/* Eight bases from an address on. */
+template <class F> LP_DEVICE void lp_lane_load_columns(lp_lane_eight<F> &to, uint64_t address)
 {
-    const uint64_t address = table.meta_dev + (number << F::WIDE_EXPONENT);
     const uint32_t *const w = reinterpret_cast<const uint32_t *>(address & ~3ull);
-    const uint32_t shift = 8 * ((uint32_t)address & 3);
+    const uint32_t shift = 8 * (uint32_t)address;
     uint32_t v[F::WIDE_EXPONENT ? 5 : 3];
 
 #pragma unroll
@@ -332,35 +330,59 @@ LP_DEVICE void lp_lane_load_columns(lp_lane_eight<F> &to, const lp_gather_table 
     }
 }
 
-/* The exponents of eight elements from at on get the bases of their columns. Within a record the
- * group may change once, at record.turn. */
+/* Where the groups change within eight elements from at on, those behind the turn get the next
+ * group's bases, which are where next says. Where it has happened before, all do. */
+template <class F>
+LP_DEVICE void lp_lane_turn_columns(lp_lane_eight<F> &bases, uint64_t next, uint32_t at,
+                                    uint32_t turn)
+{
+    const uint32_t from = turn > at ? 8 * (turn - at) : 0;
+    const uint32_t masks[2] = {__funnelshift_lc(0u, 0xffffffffu, from),
+                               __funnelshift_lc(0u, 0xffffffffu, max(from, 32u) - 32)};
+    lp_lane_eight<F> more;
+
+    if (turn >= at + 8)
+        return;
+    lp_lane_load_columns(more, next);
+#pragma unroll
+    for (uint32_t i = 0; i < 2; i++) {
+        bases.low[i] = lp_gpu_select(masks[i], more.low[i], bases.low[i]);
+        if (F::WIDE_EXPONENT)
+            bases.high[i] = lp_gpu_select(masks[i], more.high[i], bases.high[i]);
+    }
+}
+
+/* Which column the lane's first element has; steps go on from there. */
+LP_DEVICE uint32_t lp_lane_first_column(const lp_gpu_record &record, const lp_gather_columns &c)
+{
+    const uint32_t phase = (record.columns & 0xffff) + 8 * record.lane;
+
+    return phase - (__umulhi(phase, c.period_magic) >> c.period_shift) * (uint32_t)c.period.by;
+}
+
+/* 256 elements further. */
+LP_DEVICE uint32_t lp_lane_next_column(uint32_t column, const lp_gather_columns &c)
+{
+    const uint32_t next = column + c.step;
+
+    return min(next, next - (uint32_t)c.period.by); /* a negative one is larger */
+}
+
+/* The exponents of eight elements from at on get the bases of their columns, which begin with that
+ * column of the group. Within a record the group may change once, at record.turn. */
 template <class F>
 LP_DEVICE void lp_lane_add_columns(lp_lane_eight<F> &to, const lp_gpu_record &record,
-                                   const lp_gather_table &table, uint32_t at)
+                                   const lp_gather_table &table, uint64_t group, uint32_t column,
+                                   uint32_t at)
 {
-    const lp_gather_columns &c = table.columns;
-    const uint32_t phase = (record.columns & 0xffff) + at, group = record.columns >> 16;
-    const uint32_t column =
-        phase - (__umulhi(phase, c.period_magic) >> c.period_shift) * (uint32_t)c.period.by;
-    const uint32_t number = group * c.pitch + column;
+    const uint64_t address = group + (column << F::WIDE_EXPONENT);
     lp_lane_eight<F> bases;
 
-    lp_lane_load_columns(bases, table, at < record.turn ? number : number + c.pitch);
-    if (at < record.turn && record.turn < at + 8) {
-        const uint32_t from = 8 * (record.turn - at);
-        const uint32_t masks[2] = {__funnelshift_lc(0u, 0xffffffffu, from),
-                                   from > 32 ? 0xffffffffu << (from - 32) : 0xffffffffu};
-        lp_lane_eight<F> next;
-
-        lp_lane_load_columns(next, table, number + c.pitch);
-#pragma unroll
-        for (uint32_t i = 0; i < 2; i++) {
-            bases.low[i] = lp_gpu_select(masks[i], next.low[i], bases.low[i]);
-            if (F::WIDE_EXPONENT)
-                bases.high[i] = lp_gpu_select(masks[i], next.high[i], bases.high[i]);
-        }
-    }
-    lp_lane_add(to, bases, table.exponent_mask);
+    lp_lane_load_columns(bases, address);
+    if (record.turn != LP_GATHER_NO_TURN)
+        lp_lane_turn_columns(bases, address + (table.columns.pitch << F::WIDE_EXPONENT), at,
+                             record.turn);
+    lp_lane_add(to, bases, F::EXPONENT_MASK != 0 ? F::EXPONENT_MASK : table.exponent_mask);
 }
 
 #endif

@@ -27,7 +27,9 @@ foreach(seed RANGE 1 4)
   lp_add_test(simt.gather_random_${seed} COMMAND test_gather ${part} 4 TIMEOUT 300
     ENV LANEPACK_SIMT_ORDER=random LANEPACK_SIMT_SEED=${seed} LANEPACK_SIMT_FILL=${seed})
 endforeach()
-lp_add_test(simt.gather_bits COMMAND test_gather bits TIMEOUT 300)
+foreach(part RANGE 3)
+  lp_add_test(simt.gather_bits_${part} COMMAND test_gather bits ${part} 4 TIMEOUT 300)
+endforeach()
 lp_add_test(simt.gather_golden COMMAND test_gather golden "${PROJECT_SOURCE_DIR}/tests/golden")
 
 # From the PTX: results in four shares, and the budget.

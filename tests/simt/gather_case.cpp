@@ -150,7 +150,7 @@ static void suit_lane(const lp_geometry &g, const LaneForm &form,
     for (uint64_t i = 0; i < g.n_elements; i++) {
         uint64_t word = load_element(g, data, i);
 
-        if (samples_next(&seed) % 500 != 0 || i > g.n_elements / 3) {
+        if (!form.misfits || samples_next(&seed) % 500 != 0 || i > g.n_elements / 3) {
             word &= ~trailing;
             if (form.sign == LP_LANE_SIGN_ONE)
                 word |= sign;

@@ -57,7 +57,8 @@ struct LaneForm {
     uint32_t window = LP_LANE_WINDOW_TABLE, sign = LP_LANE_SIGN_STORED, trailing_bits = 0;
     uint32_t period = 0; /* of columns */
     bool spans = false;  /* columns change again and again, as often as records allow */
-    uint64_t span = 0;   /* how often that is; set from spans */
+    bool misfits = true; /* some elements do not suit, so that their records are stored raw */
+    uint64_t span = 0;   /* how often columns change; set from spans */
 };
 
 /* What to pack. */

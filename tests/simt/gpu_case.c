@@ -49,18 +49,22 @@ static void fill_chunk(struct gpu_case *c, uint64_t chunk_bytes)
 
 /* A bell curve at first, then the same again: what matters is where the bytes lie. */
 #define FRESH_ELEMENTS (1u << 20)
+#define FEW_ELEMENTS 20u
 
-static void fill_data(unsigned char *data, const struct lp_geometry *g)
+static void fill_data(unsigned char *data, const struct lp_geometry *g, enum gpu_case_kind kind)
 {
-    const uint64_t fresh = LP_MIN(g->n_elements, FRESH_ELEMENTS);
+    const uint64_t fresh =
+        LP_MIN(g->n_elements, kind == GPU_CASE_FEW ? FEW_ELEMENTS : FRESH_ELEMENTS);
 
-    samples_fill(SAMPLES_NORMAL, g->dtype, fresh, 17, data);
+    samples_fill(kind == GPU_CASE_SPARSE ? SAMPLES_SPARSE : SAMPLES_NORMAL, g->dtype, fresh, 17,
+                 data);
     for (uint64_t at = fresh; at < g->n_elements; at += fresh)
         memcpy(data + at * g->elem_bytes, data, LP_MIN(fresh, g->n_elements - at) * g->elem_bytes);
 }
 
 void gpu_case_make(struct gpu_case *ret_case, uint32_t dtype, uint64_t rows, uint64_t row_elements,
-                   const struct lp_plan_params *params, uint64_t chunk_bytes, bool read_only)
+                   const struct lp_plan_params *params, enum gpu_case_kind kind,
+                   uint64_t chunk_bytes, bool read_only)
 {
     const uint64_t dims[2] = {rows, row_elements};
     struct gpu_case *const c = ret_case;
@@ -73,7 +77,7 @@ void gpu_case_make(struct gpu_case *ret_case, uint32_t dtype, uint64_t rows, uin
     must(lp_codec_geometry_init(&geometry, dtype, 2, dims, &err) == 0, err.text);
     data = lp_mem_alloc(geometry.logical_bytes + LP_CODEC_SLACK_BYTES);
     must(data != NULL, "data");
-    fill_data(data, &geometry);
+    fill_data(data, &geometry, kind);
     must(packed_make(&c->packed, &geometry, params, data, 0, &err) == 0, err.text);
     lp_mem_free(data);
     fill_chunk(c, chunk_bytes);

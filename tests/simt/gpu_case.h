@@ -17,9 +17,13 @@ struct gpu_case {
     struct lp_gpu_chunk_key key;
 };
 
+/* Elements: a bell curve, 20 values of one, or one in ten of one and else zeros. */
+enum gpu_case_kind { GPU_CASE_NORMAL, GPU_CASE_FEW, GPU_CASE_SPARSE };
+
 /* chunk_bytes 0: as small as it can be. The program ends with a message when anything fails. */
 void gpu_case_make(struct gpu_case *ret_case, uint32_t dtype, uint64_t rows, uint64_t row_elements,
-                   const struct lp_plan_params *params, uint64_t chunk_bytes, bool read_only);
+                   const struct lp_plan_params *params, enum gpu_case_kind kind,
+                   uint64_t chunk_bytes, bool read_only);
 void gpu_case_fini(struct gpu_case *c);
 
 /* The fields of the table, with segments at these device addresses (of the chunk's first byte). */

@@ -3,7 +3,7 @@
  *
  *     test_gather [PART PARTS]        every PARTS-th table, from PART on
  *     test_gather golden FOLDER       the stored .lpk files below it
- *     test_gather bits                small tables with one bit turned over */
+ *     test_gather bits [PART PARTS]   small tables with one bit turned over */
 #include "gather_case.hpp"
 #include "simt_export.hpp"
 
@@ -55,34 +55,60 @@ uint64_t check_table(const TableSpec &spec)
     return bytes;
 }
 
+TableSpec largest_spec(uint32_t dtype, uint32_t codec, uint32_t record_bytes)
+{
+    TableSpec spec;
+
+    spec.dtype = dtype;
+    spec.dims = {2, record_bytes / lp_codec_dtype_info(dtype)->bytes};
+    spec.plan.codec = codec;
+    spec.plan.record_elements = (uint32_t)spec.dims[1];
+    return spec;
+}
+
 /* Records of 64 KiB leave room for one stage and one warp. */
 uint64_t check_largest()
 {
+    std::vector<TableSpec> specs;
     uint64_t bytes = 0;
 
-    for (uint32_t dtype : {LP_DTYPE_BF16, LP_DTYPE_F8_E4M3, LP_DTYPE_F64}) {
-        TableSpec spec;
-
-        spec.dtype = dtype;
-        spec.dims = {2, 65536 / lp_codec_dtype_info(dtype)->bytes};
-        spec.plan.codec = LP_CODEC_LANE;
-        spec.plan.record_elements = (uint32_t)spec.dims[1];
+    for (const uint32_t dtype : {LP_DTYPE_BF16, LP_DTYPE_F8_E4M3, LP_DTYPE_F64})
+        specs.push_back(largest_spec(dtype, LP_CODEC_LANE, 65536));
+    for (const uint32_t dtype : {LP_DTYPE_BF16, LP_DTYPE_I8, LP_DTYPE_F64}) {
+        specs.push_back(largest_spec(dtype, LP_CODEC_DICT, 65536));
+        specs.back().distinct = 200;
+    }
+    /* The most elements that codec sparse takes, with few zeros and with few others. */
+    for (const uint32_t percent : {2u, 20u, 70u}) {
+        specs.push_back(largest_spec(LP_DTYPE_BF16, LP_CODEC_SPARSE, 65536));
+        specs.back().percent = percent;
+        specs.push_back(largest_spec(LP_DTYPE_I8, LP_CODEC_SPARSE, 32768));
+        specs.back().percent = percent;
+    }
+    for (const TableSpec &spec : specs) {
         const GatherTable table(spec);
         Gather g;
 
+        if (table.table.codec != spec.plan.codec)
+            die(spec.text() + ": packed with another codec");
         g.rows = {1, 0};
         bytes += check_gather(table, g, launch_fibers, spec.text());
     }
     return bytes;
 }
 
-/* Small tables of each form, bit by bit. */
-void check_bits()
+/* Small tables of each form, to be damaged bit by bit. */
+struct BitForm {
+    uint32_t dtype, codec, word_bytes, layout, align;
+    uint64_t row;
+    uint32_t distinct = 0, percent = 0;
+    LaneForm lane = {};
+};
+
+std::vector<BitForm> bit_forms()
 {
-    static const struct {
-        uint32_t dtype, codec, word_bytes, layout, align;
-        uint64_t row;
-    } forms[] = {
+    const uint32_t TABLE = LP_LANE_WINDOW_TABLE, KEPT = LP_LANE_SIGN_STORED;
+    std::vector<BitForm> forms = {
         {LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 77},
         {LP_DTYPE_F16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 61},
         {LP_DTYPE_F32, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 32, 93},
@@ -90,8 +116,63 @@ void check_bits()
         {LP_DTYPE_F8_E5M2, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 300},
         {LP_DTYPE_F32, LP_CODEC_IBP, 4, LP_LAYOUT_PACKED, 4, 37},
         {LP_DTYPE_I64, LP_CODEC_IBP, 8, LP_LAYOUT_PACKED, 32, 19},
+        {LP_DTYPE_BF16, LP_CODEC_ZIP7, 0, LP_LAYOUT_PACKED, 4, 75},
+        {LP_DTYPE_BF16, LP_CODEC_DICT, 0, LP_LAYOUT_PACKED, 4, 301, 20},
+        {LP_DTYPE_F64, LP_CODEC_DICT, 0, LP_LAYOUT_SLOTTED, 0, 43, 11},
+        {LP_DTYPE_I8, LP_CODEC_DICT, 0, LP_LAYOUT_PACKED, 4, 270, 6},
+        {LP_DTYPE_BF16,
+         LP_CODEC_LANE,
+         0,
+         LP_LAYOUT_PACKED,
+         4,
+         301,
+         0,
+         0,
+         {{3, 3}, 0, TABLE, KEPT, 2, 10}},
+        {LP_DTYPE_I8, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 290, 0, 0, {{1, 2}, 3}},
+        {LP_DTYPE_F64,
+         LP_CODEC_LANE,
+         0,
+         LP_LAYOUT_PACKED,
+         4,
+         41,
+         0,
+         0,
+         {{2}, 0, TABLE, LP_LANE_SIGN_ZERO, 11}},
     };
-    uint64_t seed = 0;
+    /* A list and a map, and the four ways to keep values. */
+    for (const uint32_t percent : {6u, 50u}) {
+        for (const uint32_t distinct : {0u, 1u, 7u}) {
+            forms.push_back(
+                {LP_DTYPE_F32, LP_CODEC_SPARSE, 0, LP_LAYOUT_PACKED, 4, 333, distinct, percent});
+            forms.push_back(
+                {LP_DTYPE_I16, LP_CODEC_SPARSE, 0, LP_LAYOUT_PACKED, 32, 290, distinct, percent});
+        }
+    }
+    return forms;
+}
+
+TableSpec bit_spec(const BitForm &form, uint64_t seed)
+{
+    TableSpec spec;
+
+    spec.dtype = form.dtype;
+    spec.dims = {2, form.row};
+    spec.seed = seed;
+    spec.plan.codec = form.codec;
+    spec.plan.ibp_word_bytes = form.word_bytes;
+    spec.plan.layout = form.layout;
+    spec.plan.align_bytes = form.align;
+    spec.plan.record_elements = (uint32_t)form.row;
+    spec.distinct = form.distinct;
+    spec.percent = form.percent;
+    spec.lane = form.lane;
+    return spec;
+}
+
+void check_bits(size_t part, size_t parts)
+{
+    const std::vector<BitForm> forms = bit_forms();
     TableSpec based; /* each record with a base, of five bits in a byte */
 
     based.dtype = LP_DTYPE_F16;
@@ -101,18 +182,13 @@ void check_bits()
     based.drift = true;
     if (GatherTable(based).table.base_bytes == 0)
         die("no base per record, where one was expected");
-    check_every_bit(based, 11, launch_fibers);
-    for (const auto &form : forms) {
-        TableSpec spec;
+    if (part == 0)
+        check_every_bit(based, 11, launch_fibers);
+    for (size_t i = part; i < forms.size(); i += parts) {
+        const TableSpec spec = bit_spec(forms[i], i + 1);
 
-        spec.dtype = form.dtype;
-        spec.dims = {2, form.row};
-        spec.seed = ++seed;
-        spec.plan.codec = form.codec;
-        spec.plan.ibp_word_bytes = form.word_bytes;
-        spec.plan.layout = form.layout;
-        spec.plan.align_bytes = form.align;
-        spec.plan.record_elements = (uint32_t)form.row;
+        if (GatherTable(spec).table.codec != spec.plan.codec)
+            die(spec.text() + ": packed with another codec");
         check_every_bit(spec, 5, launch_fibers);
     }
 }
@@ -132,8 +208,9 @@ int main(int argc, char **argv)
         printf("%zu stored tables: as the host decodes them\n", n);
         return n == 0;
     }
-    if (argc == 2 && strcmp(argv[1], "bits") == 0) {
-        check_bits();
+    if (argc > 1 && strcmp(argv[1], "bits") == 0) {
+        check_bits(argc > 3 ? strtoul(argv[2], nullptr, 10) : 0,
+                   argc > 3 ? strtoul(argv[3], nullptr, 10) : 1);
         return 0;
     }
     if (parts == 0)

@@ -25,32 +25,110 @@ struct Case {
     uint32_t dtype, codec, word_bytes, layout, align;
     uint64_t row;
     samples_kind kind;
-    double bar; /* warp instructions per byte of output; 0: none */
+    double bar = 0;                     /* warp instructions per byte of output; 0: none */
+    uint32_t distinct = 0, percent = 0; /* as in TableSpec */
+    uint32_t values = 0;                /* how codec sparse must keep its values */
 };
 
+constexpr uint32_t PACKED = LP_LAYOUT_PACKED;
 constexpr Case CASES[] = {
-    {"lane bf16 512", LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 256, SAMPLES_NORMAL,
-     0.75},
-    {"lane bf16 8192", LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 4096, SAMPLES_NORMAL,
-     0.60},
-    {"lane bf16 512 slotted", LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_SLOTTED, 0, 256,
-     SAMPLES_NORMAL, 0.75},
-    {"lane bf16 128", LP_DTYPE_BF16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 64, SAMPLES_NORMAL, 0},
-    {"lane f16 512", LP_DTYPE_F16, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 256, SAMPLES_NORMAL, 0},
-    {"lane f32 512", LP_DTYPE_F32, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 128, SAMPLES_NORMAL, 0},
-    {"lane f32 8192", LP_DTYPE_F32, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 2048, SAMPLES_NORMAL, 0},
-    {"lane f64 8192", LP_DTYPE_F64, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 1024, SAMPLES_NORMAL, 0},
-    {"lane f8_e4m3 4096", LP_DTYPE_F8_E4M3, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 4096,
-     SAMPLES_NORMAL, 0},
-    {"ibp4 f32 512", LP_DTYPE_F32, LP_CODEC_IBP, 4, LP_LAYOUT_PACKED, 4, 128, SAMPLES_NORMAL, 1.2},
-    {"ibp4 f32 8192", LP_DTYPE_F32, LP_CODEC_IBP, 4, LP_LAYOUT_PACKED, 4, 2048, SAMPLES_NORMAL,
-     1.2},
-    {"ibp8 bf16 8192", LP_DTYPE_BF16, LP_CODEC_IBP, 8, LP_LAYOUT_PACKED, 4, 4096, SAMPLES_NORMAL,
-     1.2},
-    {"raw bf16 32", LP_DTYPE_BF16, LP_CODEC_RAW, 0, LP_LAYOUT_PACKED, 0, 16, SAMPLES_RANDOM, 0},
-    {"raw bf16 512", LP_DTYPE_BF16, LP_CODEC_RAW, 0, LP_LAYOUT_PACKED, 0, 256, SAMPLES_RANDOM, 0},
-    {"raw bf16 8192", LP_DTYPE_BF16, LP_CODEC_RAW, 0, LP_LAYOUT_PACKED, 0, 4096, SAMPLES_RANDOM, 0},
+    {"zip7 bf16 512", LP_DTYPE_BF16, LP_CODEC_ZIP7, 0, PACKED, 4, 256, SAMPLES_NORMAL},
+    {"zip7 bf16 8192", LP_DTYPE_BF16, LP_CODEC_ZIP7, 0, PACKED, 4, 4096, SAMPLES_NORMAL},
+    {"dict bf16 512", LP_DTYPE_BF16, LP_CODEC_DICT, 0, PACKED, 4, 256, SAMPLES_NORMAL, 0, 90},
+    {"dict bf16 8192", LP_DTYPE_BF16, LP_CODEC_DICT, 0, PACKED, 4, 4096, SAMPLES_NORMAL, 0, 90},
+    {"ibp4 f32 512", LP_DTYPE_F32, LP_CODEC_IBP, 4, PACKED, 4, 128, SAMPLES_NORMAL, 1.2},
+    {"ibp4 f32 8192", LP_DTYPE_F32, LP_CODEC_IBP, 4, PACKED, 4, 2048, SAMPLES_NORMAL, 1.2},
+    {"ibp8 bf16 8192", LP_DTYPE_BF16, LP_CODEC_IBP, 8, PACKED, 4, 4096, SAMPLES_NORMAL, 1.2},
+    {"raw bf16 32", LP_DTYPE_BF16, LP_CODEC_RAW, 0, PACKED, 0, 16, SAMPLES_RANDOM},
+    {"raw bf16 512", LP_DTYPE_BF16, LP_CODEC_RAW, 0, PACKED, 0, 256, SAMPLES_RANDOM},
+    {"raw bf16 8192", LP_DTYPE_BF16, LP_CODEC_RAW, 0, PACKED, 0, 4096, SAMPLES_RANDOM},
 };
+
+/* Rows of 500 and of 1,433 elements, one in a hundred or one in ten not zero. */
+#define SPARSE(name, row, kind, distinct, percent, values)                                         \
+    {                                                                                              \
+        name, LP_DTYPE_F32, LP_CODEC_SPARSE, 0, PACKED, 4, row, kind, 0, distinct, percent, values \
+    }
+constexpr Case SPARSE_CASES[] = {
+    SPARSE("sparse f32 2000 1 % one", 500, SAMPLES_NORMAL, 1, 1, 0),
+    SPARSE("sparse f32 2000 1 % raw", 500, SAMPLES_RANDOM, 0, 1, LP_CODEC_RAW),
+    SPARSE("sparse f32 2000 1 % lane", 500, SAMPLES_NORMAL, 0, 1, LP_CODEC_LANE),
+    SPARSE("sparse f32 2000 1 % dict", 500, SAMPLES_NORMAL, 15, 1, LP_CODEC_DICT),
+    SPARSE("sparse f32 2000 10 % one", 500, SAMPLES_NORMAL, 1, 10, 0),
+    SPARSE("sparse f32 2000 10 % raw", 500, SAMPLES_RANDOM, 0, 10, LP_CODEC_RAW),
+    SPARSE("sparse f32 2000 10 % lane", 500, SAMPLES_NORMAL, 0, 10, LP_CODEC_LANE),
+    SPARSE("sparse f32 2000 10 % dict", 500, SAMPLES_NORMAL, 15, 10, LP_CODEC_DICT),
+    SPARSE("sparse f32 5732 1 % one", 1433, SAMPLES_NORMAL, 1, 1, 0),
+    SPARSE("sparse f32 5732 1 % raw", 1433, SAMPLES_RANDOM, 0, 1, LP_CODEC_RAW),
+    SPARSE("sparse f32 5732 1 % lane", 1433, SAMPLES_NORMAL, 0, 1, LP_CODEC_LANE),
+    SPARSE("sparse f32 5732 1 % dict", 1433, SAMPLES_NORMAL, 15, 1, LP_CODEC_DICT),
+    SPARSE("sparse f32 5732 10 % one", 1433, SAMPLES_NORMAL, 1, 10, 0),
+    SPARSE("sparse f32 5732 10 % raw", 1433, SAMPLES_RANDOM, 0, 10, LP_CODEC_RAW),
+    SPARSE("sparse f32 5732 10 % lane", 1433, SAMPLES_NORMAL, 0, 10, LP_CODEC_LANE),
+    SPARSE("sparse f32 5732 10 % dict", 1433, SAMPLES_NORMAL, 15, 10, LP_CODEC_DICT),
+};
+
+/* Tables of codec lane, in forms that are given: what a learner chooses may change. */
+struct FormCase {
+    const char *name;
+    uint32_t dtype, layout;
+    uint64_t row;
+    double bar;
+    LaneForm form;
+};
+
+LaneForm levels(std::vector<uint8_t> widths, uint32_t exponent_bits = 0)
+{
+    LaneForm form;
+
+    form.widths = std::move(widths);
+    form.exponent_bits = exponent_bits;
+    form.misfits = false;
+    return form;
+}
+
+LaneForm columns(std::vector<uint8_t> widths, uint32_t period)
+{
+    LaneForm form = levels(std::move(widths));
+
+    form.period = period;
+    return form;
+}
+
+LaneForm less_bits(std::vector<uint8_t> widths, uint32_t sign, uint32_t trailing_bits)
+{
+    LaneForm form = levels(std::move(widths));
+
+    form.sign = sign;
+    form.trailing_bits = trailing_bits;
+    return form;
+}
+
+std::vector<FormCase> form_cases()
+{
+    return {
+        {"lane bf16 128", LP_DTYPE_BF16, PACKED, 64, 0, levels({2, 2, 2, 3})},
+        {"lane bf16 512", LP_DTYPE_BF16, PACKED, 256, 0.75, levels({2, 2, 2, 3})},
+        {"lane bf16 512 223", LP_DTYPE_BF16, PACKED, 256, 0.75, levels({2, 2, 3})},
+        {"lane bf16 512 slotted", LP_DTYPE_BF16, LP_LAYOUT_SLOTTED, 256, 0.75,
+         levels({2, 2, 2, 3})},
+        {"lane bf16 8192", LP_DTYPE_BF16, PACKED, 4096, 0.60, levels({2, 2, 2, 3})},
+        {"lane bf16 8192 223", LP_DTYPE_BF16, PACKED, 4096, 0.60, levels({2, 2, 3})},
+        {"lane bf16 512 columns", LP_DTYPE_BF16, PACKED, 256, 0.75, columns({2, 2, 2, 3}, 128)},
+        {"lane bf16 8192 columns", LP_DTYPE_BF16, PACKED, 4096, 0.60, columns({2, 2, 2, 3}, 128)},
+        {"lane bf16 8192 any levels", LP_DTYPE_BF16, PACKED, 4096, 0, levels({3, 2, 3})},
+        {"lane f16 512", LP_DTYPE_F16, PACKED, 256, 0, levels({2, 2, 2, 3})},
+        {"lane f32 512", LP_DTYPE_F32, PACKED, 128, 0, levels({2, 2, 2, 3})},
+        {"lane f32 8192", LP_DTYPE_F32, PACKED, 2048, 0, levels({2, 2, 2, 3})},
+        {"lane f32 512 constant sign", LP_DTYPE_F32, PACKED, 128, 0,
+         less_bits({2, 2, 3}, LP_LANE_SIGN_ZERO, 0)},
+        {"lane f32 8192 13 trailing", LP_DTYPE_F32, PACKED, 2048, 0,
+         less_bits({2, 2, 3}, LP_LANE_SIGN_STORED, 13)},
+        {"lane f64 8192", LP_DTYPE_F64, PACKED, 1024, 0, levels({2, 2, 2, 3})},
+        {"lane f8_e4m3 4096", LP_DTYPE_F8_E4M3, PACKED, 4096, 0, levels({1, 1, 2, 3})},
+        {"lane i8 4096", LP_DTYPE_I8, PACKED, 4096, 0, levels({2, 2}, 4)},
+    };
+}
 
 std::string number(double value, const char *form = "%.4f")
 {
@@ -61,7 +139,8 @@ std::string number(double value, const char *form = "%.4f")
 }
 
 /* Every row once, in an order that is no order: what is read must then be read once. */
-void count_case(PtxRunner &runner, const Case &c, Budget &budget, bool &missed)
+void count_case(PtxRunner &runner, const Case &c, const LaneForm &form, Budget &budget,
+                bool &missed)
 {
     TableSpec spec;
     Gather g;
@@ -74,11 +153,15 @@ void count_case(PtxRunner &runner, const Case &c, Budget &budget, bool &missed)
     spec.plan.ibp_word_bytes = c.word_bytes;
     spec.plan.layout = c.layout;
     spec.plan.align_bytes = c.align;
+    spec.plan.record_elements = (uint32_t)c.row;
+    spec.distinct = c.distinct;
+    spec.percent = c.percent;
+    spec.lane = form;
     const GatherTable table(spec);
     for (uint64_t i = 0; i < n; i++)
         g.rows.push_back((int64_t)(i * 37 % n));
     g.multiprocessors = 1;
-    if (table.view->table->codec != c.codec)
+    if (table.view->table->codec != c.codec || table.table.sparse.values != c.values)
         die(std::string(c.name) + ": packed with another codec");
     const uint64_t bytes = check_gather(table, g, runner.launch(), c.name);
     const ptx::Counts &counts = runner.counts;
@@ -202,7 +285,13 @@ try {
     }
     PtxRunner runner(ptx::Module::load(file));
     for (const Case &c : CASES)
-        count_case(runner, c, budget, missed);
+        count_case(runner, c, {}, budget, missed);
+    for (const Case &c : SPARSE_CASES)
+        count_case(runner, c, {}, budget, missed);
+    for (const FormCase &f : form_cases())
+        count_case(runner,
+                   {f.name, f.dtype, LP_CODEC_LANE, 0, f.layout, 4, f.row, SAMPLES_NORMAL, f.bar},
+                   f.form, budget, missed);
     if (argc > 4)
         read_ptxas(argv[4], budget, missed);
     if (printing) {

@@ -400,7 +400,7 @@ static void test_halves(void)
     struct lp_gpu *gpu;
 
     now = "halves";
-    gpu_case_make(&big, LP_DTYPE_BF16, 64, 256, NULL, 64ull << 20, true);
+    gpu_case_make(&big, LP_DTYPE_BF16, 64, 256, NULL, GPU_CASE_NORMAL, 64ull << 20, true);
     CHECK(standin.set("ALIAS", "0") == 0);
     CHECK(lp_gpu_open(0, &gpu, &err) == 0);
     standin.fail("cuMemHostRegister_v2", 1, 2);
@@ -459,7 +459,7 @@ int main(int argc, char **argv)
         printf("waived: built without kernels (no nvcc)\n");
         return 77;
     }
-    gpu_case_make(&c, LP_DTYPE_BF16, 300, 256, NULL, 0, true);
+    gpu_case_make(&c, LP_DTYPE_BF16, 300, 256, NULL, GPU_CASE_NORMAL, 0, true);
     test_works(&c);
     CHECK(standin.set("ALIAS", "1") == 0);
     test_alias(&c);
