@@ -32,7 +32,9 @@ struct lp_plan_params {
 #define LP_PLAN_SAMPLE_BYTES (8ull << 20)
 
 /* What each codec would cost, for people and for the choice. Bytes of the sample, payload; cost is
- * what the layout is for: stored bytes when packed, sectors when slotted. */
+ * what the layout is for: stored bytes when packed, sectors when slotted. Records are counted once
+ * each: that rows gathered one by one out of records of several rows decode a record each time is
+ * in no price; who does that asks for record_rows 1, or for raw. */
 struct lp_price {
     uint32_t codec;
     uint32_t ibp_word_bytes; /* for ibp: one price per word size */

@@ -5,6 +5,7 @@
 #include "codec/shape.h"
 #include "tests/lib/fault_loop.h"
 #include "tests/lib/leak.h"
+#include "tests/lib/packed.h"
 #include "tests/lib/samples.h"
 
 #include <criterion/criterion.h>
@@ -288,6 +289,43 @@ Test(codec_lane, fixed_bits_are_learned)
     cr_assert_eq(learn(&lane, LP_DTYPE_F32, words, 200, 64, &payload, NULL), 0);
     cr_assert_eq(lane.trailing_bits, 23);
     cr_assert_eq(lane.byte_bits + lane.plane_bits, 0);
+}
+
+/* A plan from the first rows, which are all positive. */
+static int plan_from_start(struct lp_table *table, void *user, struct lp_error *err)
+{
+    int rc;
+
+    lp_codec_lane_fini(&table->lane);
+    rc = learn(&table->lane, LP_DTYPE_F32, user, 100, 64, NULL, err);
+    table->meta_bytes = rc == 0 ? lp_codec_lane_meta_bytes(&table->lane) : 0;
+    return rc;
+}
+
+/* Rows behind the sample that are not as it was become raw, and all come back. */
+Test(codec_lane, what_the_sample_missed_is_raw)
+{
+    static uint32_t words[200 * 64], back[200 * 64];
+    const struct lp_plan_params params = {.codec = LP_CODEC_LANE};
+    struct lp_geometry geometry;
+    struct packed packed;
+
+    samples_fill(SAMPLES_NORMAL, LP_DTYPE_F32, LP_ARRAY_LEN(words), 1, words);
+    for (uint32_t i = 0; i < LP_ARRAY_LEN(words); i++)
+        words[i] &= 0x7ffff000;
+    words[150 * 64 + 7] |= 0x80000000;
+    words[170 * 64] |= 1;
+    words[199 * 64 + 63] = 0x7fc00001; /* a NaN with a payload */
+    cr_assert_eq(lp_codec_geometry_init(&geometry, LP_DTYPE_F32, 2, (uint64_t[]){200, 64}, NULL),
+                 0);
+    cr_assert_eq(
+        packed_make_changed(&packed, &geometry, &params, plan_from_start, words, words, NULL), 0);
+    cr_assert_eq(packed.table.lane.fixed_mask, 0x80000fff);
+    cr_assert_eq(packed.table.raw_records, 3);
+    cr_assert_eq(lp_codec_view_elements(&packed.view, 0, LP_ARRAY_LEN(words), back, NULL), 0);
+    cr_assert_arr_eq(back, words, sizeof(words));
+    packed_fini(&packed);
+    ASSERT_NO_LEAK();
 }
 
 /* The field of a byte follows the data: one scale wants a fine field, many a coarse one. */
