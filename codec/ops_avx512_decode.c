@@ -101,6 +101,20 @@ static void find_wide(const struct lp_lane *lane, uint32_t base, const uint8_t *
 #include "codec/lane_column.h"
 #include "codec/lane_decode.h"
 
+static int decode_short(const struct lp_lane *lane, const uint8_t *src, uint32_t src_bytes,
+                        uint32_t align_bytes, uint8_t *dst, uint32_t n)
+{
+    const struct lane_record record = {src, src, (uint64_t)lp_lane_head_bytes(lane, n) * 8, n};
+    uint8_t exponents[LP_AVX512_SHORT_MAX];
+    const int rc =
+        lp_codec_avx512_lane_decode_short(lane, src, src_bytes, align_bytes, dst, n, exponents);
+
+    if (rc != LP_AVX512_NOT_JOINED)
+        return rc;
+    join(lane, &record, exponents, dst);
+    return 0;
+}
+
 int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
                                 uint32_t align_bytes, void *dst, uint32_t n, const void *ahead)
 {
@@ -108,9 +122,8 @@ int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uin
 
     if (!lp_lane_fits_tiers(lane, n))
         return lp_codec_scalar_lane_decode(lane, src, src_bytes, align_bytes, dst, n, NULL);
-    if (n >= LP_AVX512_SHORT_MIN && n <= LP_AVX512_SHORT_MAX && lane->exponent_bits <= 8 &&
-        lp_lane_keeps_all(lane)) {
-        rc = lp_codec_avx512_lane_decode_short(lane, src, src_bytes, align_bytes, dst, n);
+    if (n >= LP_AVX512_SHORT_MIN && n <= LP_AVX512_SHORT_MAX && lane->exponent_bits <= 8) {
+        rc = decode_short(lane, src, src_bytes, align_bytes, dst, n);
         if (rc != LP_AVX512_NOT_SHORT)
             return rc;
     }

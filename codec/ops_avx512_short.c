@@ -84,7 +84,7 @@ static LP_ALWAYS_INLINE void join(uint32_t dtype, const struct lp_avx512_record 
 
 int lp_codec_avx512_lane_decode_short(const struct lp_lane *lane, const uint8_t *src,
                                       uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
-                                      uint32_t n)
+                                      uint32_t n, uint8_t ret_exponents[LP_AVX512_SHORT_MAX])
 {
     const uint32_t head_bytes = lp_lane_head_bytes(lane, n), behind = n - LP_AVX512_BLOCK;
     const struct lp_avx512_record record = {src, src, (uint64_t)head_bytes * 8, n};
@@ -121,6 +121,12 @@ int lp_codec_avx512_lane_decode_short(const struct lp_lane *lane, const uint8_t 
     low = find_exponents(&first[0], lp_avx512_level_exponents(lane, 0, base), exponents);
     high = find_exponents(&first[1], lp_avx512_level_exponents(lane, 0, base),
                           _mm512_permutexvar_epi8(count_up(skip), exponents));
-    join(lane->dtype, &record, low, _mm512_permutex2var_epi8(low, count_up(behind), high), dst);
+    high = _mm512_permutex2var_epi8(low, count_up(behind), high);
+    if (!lp_lane_keeps_all(lane)) {
+        _mm512_storeu_si512(ret_exponents, low);
+        _mm512_storeu_si512(ret_exponents + behind, high);
+        return LP_AVX512_NOT_JOINED;
+    }
+    join(lane->dtype, &record, low, high, dst);
     return 0;
 }

@@ -233,6 +233,67 @@ Test(ops_layouts, no_tier_codes_another_fixed_bit)
     }
 }
 
+/* The record in want, of stored bytes, decoded by one tier. */
+static int decode(int tier, const struct lp_lane *lane, uint32_t stored, uint32_t n,
+                  uint8_t **ret_dst)
+{
+    uint8_t *const copy = fence_place(&bench.src, stored + LP_CODEC_SLACK_BYTES, 0);
+    int rc;
+
+    memcpy(copy, bench.want, stored);
+    *ret_dst = fence_place(&bench.dst, n * lane->elem_bytes, 0);
+    rc = bench.tier[tier]->lane_decode(lane, copy, stored, 4, *ret_dst, n, NULL);
+    fence_check(&bench.dst, n * lane->elem_bytes, bench.tier[tier]->tier);
+    return rc;
+}
+
+/* A record of elements with a few bits changed: what scalar says of it, all say. */
+static void check_damage(const struct lp_lane *lane, uint32_t n, uint64_t *state)
+{
+    static uint8_t values[BYTES_MAX];
+    uint8_t *out;
+    const uint32_t size = encode(0, lane, n, 0, &out);
+    const uint32_t stored = (uint32_t)lp_round_up_u64(size, 4);
+    int want;
+
+    if (size == 0)
+        return;
+    memset(bench.want, 0, stored);
+    memcpy(bench.want, out, size);
+    for (uint64_t i = samples_next(state) % 4; i < 4; i++)
+        bench.want[samples_next(state) % stored] ^= (uint8_t)(1u << samples_next(state) % 8);
+    want = decode(0, lane, stored, n, &out);
+    memcpy(values, out, (size_t)n * lane->elem_bytes);
+    for (int tier = 1; tier < bench.n_tiers; tier++) {
+        cr_assert_eq(decode(tier, lane, stored, n, &out), want, "%s: dtype %u, E %u, n %u",
+                     bench.tier[tier]->tier, lane->dtype, lane->exponent_bits, n);
+        cr_assert(want != 0 || memcmp(out, values, (size_t)n * lane->elem_bytes) == 0,
+                  "%s: dtype %u, E %u, sign %u, t %u, n %u", bench.tier[tier]->tier, lane->dtype,
+                  lane->exponent_bits, lane->sign, lane->trailing_bits, n);
+    }
+}
+
+/* Damaged records of every layout are refused alike, or decode to the same values. */
+Test(ops_layouts, tiers_agree_on_damaged_records)
+{
+    struct layout layout;
+    struct lp_lane lane;
+    uint64_t state = 1;
+    uint32_t turn = 0;
+
+    for (uint32_t dtype = LP_DTYPE_F64; dtype < DTYPES_END; dtype++) {
+        first_of(dtype, &layout);
+        do {
+            for (uint32_t i = 0; i < 60; i++, turn++) {
+                const uint32_t n = 1 + turn * 7 % 200;
+
+                cr_assert(make(&layout, n, turn, &lane));
+                check_damage(&lane, n, &state);
+            }
+        } while (next_of(&layout));
+    }
+}
+
 /* Bases of period columns, and behind them what codec/lane.h asks for. */
 static void make_bases(const struct lp_lane *lane, uint32_t period, uint8_t *bases)
 {
