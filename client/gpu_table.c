@@ -29,8 +29,9 @@ static void set_ibp(struct lp_gpu_table_params *p, const struct lp_ibp *ibp)
 {
     p->ibp_word_bytes = ibp->word_bytes;
     p->ibp_words = ibp->n_words;
-    p->ibp_mask = ibp->mask;
-    p->ibp_value = ibp->value;
+    p->ibp_groups = ibp->n_groups;
+    p->ibp_mask = ibp->set->mask;
+    p->ibp_value = ibp->set->value;
 }
 
 static void set_dict(struct lp_gpu_table_params *p, const struct lp_dict *dict)

@@ -7,22 +7,39 @@
 
 #include <string.h>
 
-#define BYTES_PER_WORD 25u /* of the block that holds what is known of a word */
+#define BYTES_PER_WORD 25u /* of a set: all that is known of a word, 8 + 8, 4 + 4 and one more */
+
+static uint32_t n_sets(uint32_t n_groups)
+{
+    return LP_MAX(n_groups, 1u);
+}
+
+/* Give each set its part of the arrays behind the sets. */
+static void lay_out(struct lp_ibp *ibp)
+{
+    const size_t n = ibp->n_words, all = n_sets(ibp->n_groups) * n;
+    uint64_t *const mask = (uint64_t *)(ibp->set + n_sets(ibp->n_groups)), *const value =
+                                                                               mask + all;
+    uint32_t *const mask_32 = (uint32_t *)(value + all), *const value_32 = mask_32 + all;
+    uint8_t *const packed_bits = (uint8_t *)(value_32 + all);
+
+    for (uint32_t g = 0; g < n_sets(ibp->n_groups); g++)
+        ibp->set[g] = (struct lp_ibp_masks){mask + g * n, value + g * n, mask_32 + g * n,
+                                            value_32 + g * n, packed_bits + g * n};
+}
 
 int lp_codec_ibp_init(struct lp_ibp *ret_ibp, uint32_t word_bytes, uint32_t n_words,
-                      struct lp_error *err)
+                      uint32_t n_groups, struct lp_error *err)
 {
-    struct lp_ibp ibp = {.word_bytes = word_bytes, .n_words = n_words};
+    struct lp_ibp ibp = {.word_bytes = word_bytes, .n_words = n_words, .n_groups = n_groups};
+    const size_t set_bytes = sizeof(*ibp.set) + (size_t)n_words * BYTES_PER_WORD;
 
-    /* Per word 8 + 8 bytes, 4 + 4 and one more. */
-    ibp.mask = lp_mem_alloc_array(n_words, BYTES_PER_WORD);
-    if (ibp.mask == NULL)
-        return lp_error_set(err, LP_ENOMEM, "no memory for %u ibp masks", n_words);
-    ibp.value = ibp.mask + n_words;
-    ibp.mask_32 = (uint32_t *)(ibp.value + n_words);
-    ibp.value_32 = ibp.mask_32 + n_words;
-    ibp.packed_bits = (uint8_t *)(ibp.value_32 + n_words);
-    memset(ibp.mask, 0, (size_t)n_words * BYTES_PER_WORD);
+    ibp.set = lp_mem_alloc_array(n_sets(n_groups), set_bytes);
+    if (ibp.set == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory for %u sets of %u ibp masks",
+                            n_sets(n_groups), n_words);
+    memset(ibp.set, 0, n_sets(n_groups) * set_bytes);
+    lay_out(&ibp);
     lp_codec_ibp_derive(&ibp);
     *ret_ibp = ibp;
     return 0;
@@ -32,51 +49,69 @@ void lp_codec_ibp_fini(struct lp_ibp *ibp)
 {
     if (ibp == NULL)
         return;
-    lp_mem_free(ibp->mask);
+    lp_mem_free(ibp->set);
     memset(ibp, 0, sizeof(*ibp));
+}
+
+static void derive_set(struct lp_ibp_masks *set, uint32_t word_bytes, uint32_t n_words)
+{
+    for (uint32_t j = 0; j < n_words; j++) {
+        set->mask_32[j] = (uint32_t)set->mask[j];
+        set->value_32[j] = (uint32_t)set->value[j];
+        set->packed_bits[j] =
+            (uint8_t)(8 * word_bytes - (uint32_t)__builtin_popcountll(set->mask[j]));
+    }
 }
 
 void lp_codec_ibp_derive(struct lp_ibp *ibp)
 {
-    for (uint32_t j = 0; j < ibp->n_words; j++) {
-        ibp->mask_32[j] = (uint32_t)ibp->mask[j];
-        ibp->value_32[j] = (uint32_t)ibp->value[j];
-        ibp->packed_bits[j] =
-            (uint8_t)(8 * ibp->word_bytes - (uint32_t)__builtin_popcountll(ibp->mask[j]));
-    }
+    for (uint32_t g = 0; g < n_sets(ibp->n_groups); g++)
+        derive_set(&ibp->set[g], ibp->word_bytes, ibp->n_words);
 }
 
 int lp_codec_ibp_set_masks(struct lp_ibp *ibp, const uint64_t *mask, const uint64_t *value,
                            struct lp_error *err)
 {
     const uint64_t ones = ~0ull >> (64 - 8 * ibp->word_bytes);
+    const size_t n = (size_t)n_sets(ibp->n_groups) * ibp->n_words;
 
-    for (uint32_t j = 0; j < ibp->n_words; j++)
+    for (size_t j = 0; j < n; j++)
         if ((value[j] & ~mask[j]) != 0 || (mask[j] & ~ones) != 0)
-            return lp_error_set(err, LP_EINVAL, "ibp value %u has bits outside of its mask", j);
-    memcpy(ibp->mask, mask, ibp->n_words * sizeof(*mask));
-    memcpy(ibp->value, value, ibp->n_words * sizeof(*value));
+            return lp_error_set(err, LP_EINVAL, "ibp value %zu has bits outside of its mask", j);
+    memcpy(ibp->set->mask, mask, n * sizeof(*mask));
+    memcpy(ibp->set->value, value, n * sizeof(*value));
     lp_codec_ibp_derive(ibp);
     return 0;
 }
 
+/* --- metadata -------------------------------------------------------------------------------- */
+
+static uint64_t meta_bytes_of(uint32_t word_bytes, uint32_t n_words, uint32_t n_groups)
+{
+    return LP_FORMAT_IBP_META_FIXED + 2ull * n_sets(n_groups) * n_words * word_bytes;
+}
+
 uint64_t lp_codec_ibp_meta_bytes(const struct lp_ibp *ibp)
 {
-    return LP_FORMAT_IBP_META_FIXED + 2ull * ibp->n_words * ibp->word_bytes;
+    return meta_bytes_of(ibp->word_bytes, ibp->n_words, ibp->n_groups);
 }
 
 void lp_codec_ibp_meta_emit(const struct lp_ibp *ibp, void *dst)
 {
     const uint32_t s = ibp->word_bytes, n = ibp->n_words;
-    uint8_t *const p = dst;
+    uint8_t *p = dst;
 
     memset(p, 0, LP_FORMAT_IBP_META_FIXED);
     p[0] = (uint8_t)s;
+    p[1] = (uint8_t)ibp->n_groups;
     lp_store_u32(p + 4, n);
     lp_store_u32(p + 8, ibp->threshold_bits);
-    for (uint32_t j = 0; j < n; j++) {
-        lp_ibp_store(p + LP_FORMAT_IBP_META_FIXED + (size_t)j * s, ibp->mask[j], s);
-        lp_ibp_store(p + LP_FORMAT_IBP_META_FIXED + ((size_t)n + j) * s, ibp->value[j], s);
+    p += LP_FORMAT_IBP_META_FIXED;
+    for (uint32_t g = 0; g < n_sets(ibp->n_groups); g++) {
+        for (uint32_t j = 0; j < n; j++, p += s)
+            lp_ibp_store(p, ibp->set[g].mask[j], s);
+        for (uint32_t j = 0; j < n; j++, p += s)
+            lp_ibp_store(p, ibp->set[g].value[j], s);
     }
 }
 
@@ -91,49 +126,70 @@ static int parse_fixed(const uint8_t *p, uint32_t record_bytes, uint64_t meta_by
                             (unsigned long long)meta_bytes);
     if (p[0] != 4 && p[0] != 8)
         return lp_error_set(err, LP_ECORRUPT, "ibp word of %u bytes", p[0]);
+    if (p[1] == 1 || p[1] > LP_FORMAT_IBP_GROUPS_MAX)
+        return lp_error_set(err, LP_ECORRUPT, "%u groups of ibp masks", p[1]);
     n_words = lp_load_u32(p + 4);
     if ((uint64_t)n_words * p[0] != record_bytes)
         return lp_error_set(err, LP_ECORRUPT, "%u ibp words of %u bytes are no record of %u",
                             n_words, p[0], record_bytes);
-    if (meta_bytes != LP_FORMAT_IBP_META_FIXED + 2ull * n_words * p[0])
-        return lp_error_set(err, LP_ECORRUPT, "ibp metadata has %llu bytes for %u words",
-                            (unsigned long long)meta_bytes, n_words);
-    if (!lp_ibp_zero(p + 1, 3) || !lp_ibp_zero(p + 12, 4))
+    if (meta_bytes != meta_bytes_of(p[0], n_words, p[1]))
+        return lp_error_set(err, LP_ECORRUPT, "ibp metadata has %llu bytes for %u sets of %u words",
+                            (unsigned long long)meta_bytes, n_sets(p[1]), n_words);
+    if (!lp_ibp_zero(p + 2, 2) || !lp_ibp_zero(p + 12, 4))
         return lp_error_set(err, LP_ECORRUPT, "ibp metadata has bytes where zeros belong");
+    return 0;
+}
+
+static int parse_set(struct lp_ibp_masks *set, const struct lp_ibp *ibp, const uint8_t *p,
+                     struct lp_error *err)
+{
+    const uint32_t s = ibp->word_bytes, n = ibp->n_words;
+
+    for (uint32_t j = 0; j < n; j++) {
+        set->mask[j] = lp_ibp_load(p + (size_t)j * s, s);
+        set->value[j] = lp_ibp_load(p + ((size_t)n + j) * s, s);
+        if ((set->value[j] & ~set->mask[j]) != 0)
+            return lp_error_set(err, LP_ECORRUPT, "ibp value %u has bits outside of its mask", j);
+    }
     return 0;
 }
 
 int lp_codec_ibp_meta_parse(struct lp_ibp *ret_ibp, uint32_t record_bytes, const void *meta,
                             uint64_t meta_bytes, struct lp_error *err)
 {
-    const uint8_t *const p = meta;
+    const uint8_t *p = meta;
     struct lp_ibp ibp;
     int rc;
 
     LP_TRY(rc, parse_fixed(p, record_bytes, meta_bytes, err));
-    LP_TRY(rc, lp_codec_ibp_init(&ibp, p[0], record_bytes / p[0], err));
+    LP_TRY(rc, lp_codec_ibp_init(&ibp, p[0], record_bytes / p[0], p[1], err));
     ibp.threshold_bits = lp_load_u32(p + 8);
-    for (uint32_t j = 0; j < ibp.n_words; j++) {
-        const uint8_t *const word = p + LP_FORMAT_IBP_META_FIXED + (size_t)j * ibp.word_bytes;
-
-        ibp.mask[j] = lp_ibp_load(word, ibp.word_bytes);
-        ibp.value[j] = lp_ibp_load(word + (size_t)ibp.n_words * ibp.word_bytes, ibp.word_bytes);
-        if ((ibp.value[j] & ~ibp.mask[j]) != 0) {
-            lp_codec_ibp_fini(&ibp);
-            return lp_error_set(err, LP_ECORRUPT, "ibp value %u has bits outside of its mask", j);
-        }
-    }
+    p += LP_FORMAT_IBP_META_FIXED;
+    for (uint32_t g = 0; g < n_sets(ibp.n_groups); g++, p += 2 * (size_t)record_bytes)
+        LP_TRY_GOTO(rc, parse_set(&ibp.set[g], &ibp, p, err), fini);
     lp_codec_ibp_derive(&ibp);
     *ret_ibp = ibp;
     return 0;
+
+fini:
+    lp_codec_ibp_fini(&ibp);
+    return rc;
 }
+
+/* --- records --------------------------------------------------------------------------------- */
 
 uint32_t lp_codec_ibp_size(const struct lp_ibp *ibp, const void *src, uint32_t n_words)
 {
     const uint32_t s = ibp->word_bytes;
+    uint64_t fewest = UINT64_MAX;
 
-    return s == 4 ? lp_ibp_record_bytes(n_words, 4, lp_ibp_match(ibp, src, n_words, 4, NULL))
-                  : lp_ibp_record_bytes(n_words, 8, lp_ibp_match(ibp, src, n_words, 8, NULL));
+    for (uint32_t g = 0; g < n_sets(ibp->n_groups); g++) {
+        const struct lp_ibp_masks *const set = &ibp->set[g];
+
+        fewest = LP_MIN(fewest, s == 4 ? lp_ibp_match(set, src, n_words, 4, NULL)
+                                       : lp_ibp_match(set, src, n_words, 8, NULL));
+    }
+    return lp_ibp_head_bytes(n_words, s, ibp->n_groups) + lp_ibp_string_bytes(fewest, s);
 }
 
 /* Masks leave few runs of bits, so a step per run beats a step per bit. Moving a run needs its

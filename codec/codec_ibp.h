@@ -38,17 +38,17 @@ struct lp_ibp_report {
         average_words; /* words of a packed record on average, rounded up; 0 when nothing saves */
 };
 
-/* Masks of zeros (nothing is left out) for n_words words of word_bytes (4 or 8). LP_ENOMEM; on
- * success lp_codec_ibp_fini() frees. */
+/* Masks of zeros (nothing is left out) for n_words words of word_bytes (4 or 8), a set for each of
+ * n_groups, or one where n_groups is 0. LP_ENOMEM; on success lp_codec_ibp_fini() frees. */
 int lp_codec_ibp_init(struct lp_ibp *ret_ibp, uint32_t word_bytes, uint32_t n_words,
-                      struct lp_error *err);
+                      uint32_t n_groups, struct lp_error *err);
 void lp_codec_ibp_fini(struct lp_ibp *ibp);
 
 /* What follows from masks and values, once these are written. */
 void lp_codec_ibp_derive(struct lp_ibp *ibp);
 
-/* Take the masks that somebody else chose: n_words each, copied. LP_EINVAL when value has a bit
- * outside of mask. */
+/* Take the masks that somebody else chose: n_words each for one set after the other, copied.
+ * LP_EINVAL when value has a bit outside of mask. */
 int lp_codec_ibp_set_masks(struct lp_ibp *ibp, const uint64_t *mask, const uint64_t *value,
                            struct lp_error *err);
 
@@ -95,7 +95,8 @@ void lp_codec_ibp_meta_emit(const struct lp_ibp *ibp, void *dst);
 int lp_codec_ibp_meta_parse(struct lp_ibp *ret_ibp, uint32_t record_bytes, const void *meta,
                             uint64_t meta_bytes, struct lp_error *err);
 
-/* The codec's size of a record of n_words, whether it shrinks or not. */
+/* The codec's size of a record of n_words, whether it shrinks or not; where there are groups, with
+ * the best. */
 uint32_t lp_codec_ibp_size(const struct lp_ibp *ibp, const void *src, uint32_t n_words);
 
 /* One record, as codec/ops.h describes ibp_decode and ibp_encode. */

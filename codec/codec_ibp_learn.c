@@ -234,11 +234,13 @@ static int try_positions(struct learner *learner, struct lp_error *err)
 static void measure(struct learner *learner)
 {
     const uint32_t align = learner->params.align_bytes, bytes = learner->params.record_bytes;
-    const struct lp_ibp_score score = {.word_bytes = learner->params.word_bytes,
-                                       .n_words = learner->n_words,
-                                       .align_bytes = align,
-                                       .raw_length = (bytes + align - 1) & ~(align - 1),
-                                       .lanes = learner->lanes};
+    const struct lp_ibp_score score = {
+        .word_bytes = learner->params.word_bytes,
+        .n_words = learner->n_words,
+        .align_bytes = align,
+        .raw_length = (bytes + align - 1) & ~(align - 1),
+        .head_bytes = lp_ibp_head_bytes(learner->n_words, learner->params.word_bytes, 0),
+        .lanes = learner->lanes};
     struct lp_ibp_totals totals;
 
     lp_codec_ops()->ibp_score(&score, learner->sample, learner->n_records, &totals);
@@ -299,11 +301,11 @@ static int take_masks(struct lp_ibp *ret_ibp, const struct learner *learner, str
     struct lp_ibp ibp;
     int rc;
 
-    LP_TRY(rc, lp_codec_ibp_init(&ibp, learner->params.word_bytes, learner->n_words, err));
+    LP_TRY(rc, lp_codec_ibp_init(&ibp, learner->params.word_bytes, learner->n_words, 0, err));
     if (learner->report.saves) {
         for (uint32_t j = 0; j < ibp.n_words; j++) {
-            ibp.mask[j] = lane_word(learner, kept, j, LANE_MASK);
-            ibp.value[j] = lane_word(learner, kept, j, LANE_VALUE);
+            ibp.set->mask[j] = lane_word(learner, kept, j, LANE_MASK);
+            ibp.set->value[j] = lane_word(learner, kept, j, LANE_VALUE);
         }
         lp_codec_ibp_derive(&ibp);
         ibp.threshold_bits = learner->report.trial[kept].threshold_bits;

@@ -36,6 +36,7 @@
 #define LP_FORMAT_LANE_BYTE_FIELD_MAX 6u
 #define LP_FORMAT_LANE_COLUMNS_MAX 65536u    /* bases of columns in a table */
 #define LP_FORMAT_IBP_META_FIXED 16u         /* bytes before the masks */
+#define LP_FORMAT_IBP_GROUPS_MAX 16u         /* of records, each with its own masks */
 #define LP_FORMAT_SPARSE_META_FIXED 8u       /* bytes before what the values need */
 #define LP_FORMAT_SPARSE_ELEMENTS_MAX 32768u /* of a record; a multiple of 64 */
 #define LP_FORMAT_SPARSE_COUNT_MASK 0x7fffu  /* head of a record: its non-zero elements ... */

@@ -164,7 +164,7 @@ LP_IBP_INLINE void lp_ibp_score_add(const struct lp_ibp_score *score, int64_t ma
 {
     const int64_t n = score->n_words, raw_bytes = n * s, align = score->align_bytes;
     const int64_t bits = 8 * raw_bytes - matched;
-    const int64_t size = lp_ibp_head_bytes(score->n_words, s) + (bits + 8 * s - 1) / (8 * s) * s;
+    const int64_t size = score->head_bytes + (bits + 8 * s - 1) / (8 * s) * s;
     const int64_t length = (size + align - 1) & -align;
     const bool packed = length < score->raw_length;
 

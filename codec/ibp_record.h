@@ -3,8 +3,9 @@
  * closes the gaps of a word (pext) and how it opens them again (pdep), and these bodies are inlined
  * around that.
  *
- * A record is its participation bits, then a bit string that fills each word from its most
- * significant bit. */
+ * A record is its head, participation bits and where there are groups a byte with the record's,
+ * then a bit string that fills each word from its most significant bit. Which set of masks a record
+ * has is decided at its head, here for every tier; what follows knows only that set. */
 #ifndef LP_CODEC_IBP_RECORD_H
 #define LP_CODEC_IBP_RECORD_H
 
@@ -30,16 +31,21 @@ LP_IBP_INLINE void lp_ibp_store(uint8_t *p, uint64_t v, uint32_t s)
         lp_store_u64(p, v);
 }
 
-/* Bytes of the participation bits, padding to a word included. */
-LP_IBP_INLINE uint32_t lp_ibp_head_bytes(uint32_t n_words, uint32_t s)
+/* Bytes of the head that say something; behind them is padding to a word. */
+LP_IBP_INLINE uint32_t lp_ibp_head_used(uint32_t n_words, uint32_t n_groups)
 {
-    return ((n_words + 7) / 8 + s - 1) & ~(s - 1);
+    return (n_words + 7) / 8 + (n_groups > 0);
 }
 
-/* Bytes of a record whose bit string has n_bits. */
-LP_IBP_INLINE uint32_t lp_ibp_record_bytes(uint32_t n_words, uint32_t s, uint64_t n_bits)
+LP_IBP_INLINE uint32_t lp_ibp_head_bytes(uint32_t n_words, uint32_t s, uint32_t n_groups)
 {
-    return lp_ibp_head_bytes(n_words, s) + (uint32_t)((n_bits + 8 * s - 1) / (8 * s)) * s;
+    return (lp_ibp_head_used(n_words, n_groups) + s - 1) & ~(s - 1);
+}
+
+/* Bytes of a bit string. */
+LP_IBP_INLINE uint32_t lp_ibp_string_bytes(uint64_t n_bits, uint32_t s)
+{
+    return (uint32_t)((n_bits + 8 * s - 1) / (8 * s)) * s;
 }
 
 LP_IBP_INLINE bool lp_ibp_zero(const uint8_t *p, uint32_t n)
@@ -71,22 +77,39 @@ LP_IBP_INLINE uint64_t lp_ibp_take(const uint8_t *string, uint64_t pos, uint32_t
     return n > 0 ? window >> (64 - n) : 0;
 }
 
+/* The masks of a record that has arrived; NULL when its head does not fit or names no group. */
+LP_IBP_INLINE const struct lp_ibp_masks *lp_ibp_masks_of(const struct lp_ibp *ibp,
+                                                         const uint8_t *src, uint32_t src_bytes,
+                                                         uint32_t n_words, uint32_t s)
+{
+    uint32_t group;
+
+    if (lp_ibp_head_bytes(n_words, s, ibp->n_groups) > src_bytes)
+        return NULL;
+    if (ibp->n_groups == 0)
+        return ibp->set;
+    group = src[(n_words + 7) / 8];
+    return group < ibp->n_groups ? &ibp->set[group] : NULL;
+}
+
 /* What must hold behind the last bit: zeros to the end of the word, and zeros to the end of the
  * stored record. */
-LP_IBP_INLINE bool lp_ibp_tail_ok(const uint8_t *src, uint32_t src_bytes, uint32_t align_bytes,
-                                  uint32_t n_words, uint64_t n_bits, uint32_t s)
+LP_IBP_INLINE bool lp_ibp_tail_ok(const struct lp_ibp *ibp, const uint8_t *src, uint32_t src_bytes,
+                                  uint32_t align_bytes, uint32_t n_words, uint64_t n_bits,
+                                  uint32_t s)
 {
-    const uint32_t size = lp_ibp_record_bytes(n_words, s, n_bits);
-    const uint32_t bits_bytes = (n_words + 7) / 8;
+    const uint32_t head = lp_ibp_head_bytes(n_words, s, ibp->n_groups);
+    const uint32_t head_used = lp_ibp_head_used(n_words, ibp->n_groups);
+    const uint32_t size = head + lp_ibp_string_bytes(n_bits, s);
     const uint32_t used = (uint32_t)(n_bits % (8 * s));
 
     if (((size + align_bytes - 1) & ~(align_bytes - 1)) != src_bytes)
         return false;
     if (used > 0 && (lp_ibp_load(src + size - s, s) & (~0ull >> (64 - 8 * s + used))) != 0)
         return false;
-    if (n_words % 8 != 0 && src[bits_bytes - 1] >> (n_words % 8) != 0)
+    if (n_words % 8 != 0 && src[n_words / 8] >> (n_words % 8) != 0)
         return false;
-    return lp_ibp_zero(src + bits_bytes, lp_ibp_head_bytes(n_words, s) - bits_bytes) &&
+    return lp_ibp_zero(src + head_used, head - head_used) &&
            lp_ibp_zero(src + size, src_bytes - size);
 }
 
@@ -96,26 +119,27 @@ LP_IBP_INLINE int lp_ibp_decode_words(const struct lp_ibp *ibp, const uint8_t *s
                                       uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
                                       uint32_t n_words, uint32_t s, lp_ibp_bits_fn open_gaps)
 {
-    const uint32_t head = lp_ibp_head_bytes(n_words, s);
+    const struct lp_ibp_masks *const masks = lp_ibp_masks_of(ibp, src, src_bytes, n_words, s);
+    const uint32_t head = lp_ibp_head_bytes(n_words, s, ibp->n_groups);
     const uint8_t *const string = src + head;
     const uint64_t ones = ~0ull >> (64 - 8 * s);
     uint64_t pos = 0, end;
 
-    if (head > src_bytes)
+    if (masks == NULL)
         return LP_ECORRUPT;
     end = (uint64_t)(src_bytes - head) * 8;
     for (uint32_t j = 0; j < n_words; j++) {
         const bool packed = (src[j / 8] >> (j % 8) & 1) != 0;
-        const uint32_t n = packed ? ibp->packed_bits[j] : 8 * s;
+        const uint32_t n = packed ? masks->packed_bits[j] : 8 * s;
 
         if (pos + n > end)
             return LP_ECORRUPT;
         const uint64_t bits = lp_ibp_take(string, pos, n, s);
         lp_ibp_store(dst + (size_t)j * s,
-                     packed ? open_gaps(bits, ~ibp->mask[j] & ones) | ibp->value[j] : bits, s);
+                     packed ? open_gaps(bits, ~masks->mask[j] & ones) | masks->value[j] : bits, s);
         pos += n;
     }
-    return lp_ibp_tail_ok(src, src_bytes, align_bytes, n_words, pos, s) ? 0 : LP_ECORRUPT;
+    return lp_ibp_tail_ok(ibp, src, src_bytes, align_bytes, n_words, pos, s) ? 0 : LP_ECORRUPT;
 }
 
 LP_IBP_INLINE int lp_ibp_decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
@@ -131,15 +155,20 @@ LP_IBP_INLINE int lp_ibp_decode(const struct lp_ibp *ibp, const void *src, uint3
 
 /* Bits of word j, packed being 0 or 1. Which words are packed is hard to predict, so nothing
  * branches on it. */
-LP_IBP_INLINE uint64_t lp_ibp_word_bits(const struct lp_ibp *ibp, uint32_t j, uint32_t s,
+LP_IBP_INLINE uint64_t lp_ibp_word_bits(const struct lp_ibp_masks *masks, uint32_t j, uint32_t s,
                                         uint64_t packed)
 {
-    return 8 * s - ((8 * s - ibp->packed_bits[j]) & -packed);
+    return 8 * s - ((8 * s - masks->packed_bits[j]) & -packed);
 }
 
-/* Participation bits into dst (NULL: only counted); returns the bits of the string. */
-LP_IBP_INLINE uint64_t lp_ibp_match(const struct lp_ibp *ibp, const uint8_t *src, uint32_t n_words,
-                                    uint32_t s, uint8_t *dst)
+/* Participation bits of words under these masks into dst, whatever stands there; returns the bits
+ * of the string. */
+typedef uint64_t (*lp_ibp_match_fn)(const struct lp_ibp_masks *masks, const uint8_t *src,
+                                    uint32_t n_words, uint32_t s, uint8_t *dst);
+
+/* dst may be NULL. */
+LP_IBP_INLINE uint64_t lp_ibp_match(const struct lp_ibp_masks *masks, const uint8_t *src,
+                                    uint32_t n_words, uint32_t s, uint8_t *dst)
 {
     uint64_t n_bits = 0;
 
@@ -149,9 +178,9 @@ LP_IBP_INLINE uint64_t lp_ibp_match(const struct lp_ibp *ibp, const uint8_t *src
 
         for (uint32_t j = first; j < end; j++) {
             const uint64_t word = lp_ibp_load(src + (size_t)j * s, s);
-            const uint64_t packed = (word & ibp->mask[j]) == ibp->value[j];
+            const uint64_t packed = (word & masks->mask[j]) == masks->value[j];
 
-            n_bits += lp_ibp_word_bits(ibp, j, s, packed);
+            n_bits += lp_ibp_word_bits(masks, j, s, packed);
             byte |= packed << (j - first);
         }
         if (dst != NULL)
@@ -160,7 +189,45 @@ LP_IBP_INLINE uint64_t lp_ibp_match(const struct lp_ibp *ibp, const uint8_t *src
     return n_bits;
 }
 
-LP_IBP_INLINE void lp_ibp_encode_string(const struct lp_ibp *ibp, const uint8_t *src,
+/* The group with which a record is smallest, of equals the first. dst has room for participation
+ * bits, which mean nothing afterwards. */
+LP_IBP_INLINE uint32_t lp_ibp_best_group(const struct lp_ibp *ibp, const uint8_t *src,
+                                         uint32_t n_words, uint32_t s, uint8_t *dst,
+                                         lp_ibp_match_fn match)
+{
+    uint32_t best = 0, fewest = UINT32_MAX;
+
+    for (uint32_t g = 0; g < ibp->n_groups; g++) {
+        const uint32_t bytes = lp_ibp_string_bytes(match(&ibp->set[g], src, n_words, s, dst), s);
+
+        if (bytes < fewest) {
+            fewest = bytes;
+            best = g;
+        }
+    }
+    return best;
+}
+
+/* The head of a record into dst, padding included. Returns the record's size, and the masks that it
+ * takes. */
+LP_IBP_INLINE uint32_t lp_ibp_encode_head(const struct lp_ibp *ibp, const uint8_t *src,
+                                          uint32_t n_words, uint32_t s, uint8_t *dst,
+                                          lp_ibp_match_fn match,
+                                          const struct lp_ibp_masks **ret_masks)
+{
+    const uint32_t head = lp_ibp_head_bytes(n_words, s, ibp->n_groups);
+    uint32_t group = 0;
+
+    if (ibp->n_groups > 0)
+        group = lp_ibp_best_group(ibp, src, n_words, s, dst, match);
+    memset(dst, 0, head);
+    if (ibp->n_groups > 0)
+        dst[(n_words + 7) / 8] = (uint8_t)group;
+    *ret_masks = &ibp->set[group];
+    return head + lp_ibp_string_bytes(match(*ret_masks, src, n_words, s, dst), s);
+}
+
+LP_IBP_INLINE void lp_ibp_encode_string(const struct lp_ibp_masks *masks, const uint8_t *src,
                                         uint32_t n_words, uint32_t s, const uint8_t *participation,
                                         uint8_t *string, lp_ibp_bits_fn close_gaps)
 {
@@ -172,8 +239,8 @@ LP_IBP_INLINE void lp_ibp_encode_string(const struct lp_ibp *ibp, const uint8_t 
     for (uint32_t j = 0; j < n_words; j++) {
         const uint64_t x = lp_ibp_load(src + (size_t)j * s, s);
         const uint64_t packed = participation[j / 8] >> (j % 8) & 1;
-        const uint64_t bits = close_gaps(x, (~ibp->mask[j] | (packed - 1)) & ones);
-        const uint32_t n = (uint32_t)lp_ibp_word_bits(ibp, j, s, packed), room = w - used;
+        const uint64_t bits = close_gaps(x, (~masks->mask[j] | (packed - 1)) & ones);
+        const uint32_t n = (uint32_t)lp_ibp_word_bits(masks, j, s, packed), room = w - used;
 
         if (n < room) {
             /* In two steps: nothing to add and an empty word would shift by 64. */
@@ -194,17 +261,17 @@ LP_IBP_INLINE uint32_t lp_ibp_encode_words(const struct lp_ibp *ibp, const uint8
                                            uint32_t n_words, uint8_t *dst, uint32_t limit_bytes,
                                            uint32_t s, lp_ibp_bits_fn close_gaps)
 {
-    const uint32_t head = lp_ibp_head_bytes(n_words, s);
+    const uint32_t head = lp_ibp_head_bytes(n_words, s, ibp->n_groups);
+    const struct lp_ibp_masks *masks;
     uint32_t size;
 
-    /* The participation bits alone may pass the raw size, for which dst has room. */
+    /* The head alone may pass the raw size, for which dst has room. */
     if (head >= limit_bytes)
         return 0;
-    memset(dst, 0, head);
-    size = lp_ibp_record_bytes(n_words, s, lp_ibp_match(ibp, src, n_words, s, dst));
+    size = lp_ibp_encode_head(ibp, src, n_words, s, dst, lp_ibp_match, &masks);
     if (size >= limit_bytes)
         return 0;
-    lp_ibp_encode_string(ibp, src, n_words, s, dst, dst + head, close_gaps);
+    lp_ibp_encode_string(masks, src, n_words, s, dst, dst + head, close_gaps);
     return size;
 }
 

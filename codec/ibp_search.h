@@ -28,6 +28,7 @@ struct lp_ibp_score {
     uint32_t word_bytes, n_words;
     uint32_t align_bytes; /* a power of two: of stored records */
     uint32_t raw_length;  /* what a record takes that does not shrink */
+    uint32_t head_bytes;  /* of a record that does */
     const uint8_t *lanes; /* n_words times mask[LP_IBP_LANES], value[], gain[] */
 };
 

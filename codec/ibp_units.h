@@ -29,9 +29,9 @@ struct lp_ibp_units {
  * bits, of the words from word j on at src, a unit's number of them; adds the bits that they will
  * take to *n_bits. */
 struct lp_ibp_unit_ops {
-    void (*select)(const struct lp_ibp *ibp, uint32_t j, uint32_t participation, uint32_t s,
+    void (*select)(const struct lp_ibp_masks *masks, uint32_t j, uint32_t participation, uint32_t s,
                    struct lp_ibp_units *ret_units);
-    uint32_t (*match)(const struct lp_ibp *ibp, const uint8_t *src, uint32_t j, uint32_t s,
+    uint32_t (*match)(const struct lp_ibp_masks *masks, const uint8_t *src, uint32_t j, uint32_t s,
                       uint64_t *n_bits);
 };
 
@@ -119,24 +119,27 @@ LP_IBP_INLINE int lp_ibp_units_decode_words(const struct lp_ibp *ibp, const uint
                                             uint32_t n_words, const uint32_t s, const bool inside,
                                             const struct lp_ibp_unit_ops *ops)
 {
-    const uint32_t step = LP_IBP_UNITS * 8 / s, head = lp_ibp_head_bytes(n_words, s);
+    const struct lp_ibp_masks *const masks = lp_ibp_masks_of(ibp, src, src_bytes, n_words, s);
+    const uint32_t step = LP_IBP_UNITS * 8 / s;
+    const uint32_t head = lp_ibp_head_bytes(n_words, s, ibp->n_groups);
     const uint8_t *const string = src + head;
     const bool ahead = src_bytes >= LP_IBP_AHEAD_RECORD_BYTES_MIN;
     struct lp_ibp_units units[2];
     uint64_t pos = 0, end;
     uint32_t j = 0;
 
-    if (head > src_bytes)
+    if (masks == NULL)
         return LP_ECORRUPT;
     end = (uint64_t)(src_bytes - head) * 8;
     if (step <= n_words)
-        ops->select(ibp, 0, lp_ibp_participation(src, 0, s), s, &units[0]);
+        ops->select(masks, 0, lp_ibp_participation(src, 0, s), s, &units[0]);
     for (; j + step <= n_words; j += step) {
         const uint32_t next = j + step;
 
         /* A step ahead: what vectors store is loaded word by word only when it has settled. */
         if (next + step <= n_words)
-            ops->select(ibp, next, lp_ibp_participation(src, next, s), s, &units[next / step % 2]);
+            ops->select(masks, next, lp_ibp_participation(src, next, s), s,
+                        &units[next / step % 2]);
         if (ahead) {
             __builtin_prefetch(dst + (size_t)j * s + LP_IBP_AHEAD_BYTES, 1);
             __builtin_prefetch(string + pos / 8 + LP_IBP_AHEAD_BYTES);
@@ -149,17 +152,17 @@ LP_IBP_INLINE int lp_ibp_units_decode_words(const struct lp_ibp *ibp, const uint
     for (; j < n_words; j++) {
         /* Nothing branches on which words are packed. */
         const uint64_t packed = src[j / 8] >> (j % 8) & 1;
-        const uint64_t keep = (~ibp->mask[j] | (packed - 1)) & ~0ull >> (64 - 8 * s);
-        const uint32_t n = (uint32_t)lp_ibp_word_bits(ibp, j, s, packed);
+        const uint64_t keep = (~masks->mask[j] | (packed - 1)) & ~0ull >> (64 - 8 * s);
+        const uint32_t n = (uint32_t)lp_ibp_word_bits(masks, j, s, packed);
         uint64_t word;
 
         if (pos + n > end)
             return LP_ECORRUPT;
-        word = _pdep_u64(lp_ibp_take(string, pos, n, s), keep) | (ibp->value[j] & -packed);
+        word = _pdep_u64(lp_ibp_take(string, pos, n, s), keep) | (masks->value[j] & -packed);
         lp_ibp_store(dst + (size_t)j * s, word, s);
         pos += n;
     }
-    return lp_ibp_tail_ok(src, src_bytes, align_bytes, n_words, pos, s) ? 0 : LP_ECORRUPT;
+    return lp_ibp_tail_ok(ibp, src, src_bytes, align_bytes, n_words, pos, s) ? 0 : LP_ECORRUPT;
 }
 
 /* As codec/ops.h describes ibp_decode. A function each, so that registers last for its loop. */
@@ -174,8 +177,8 @@ LP_IBP_INLINE int lp_ibp_units_decode_words(const struct lp_ibp *ibp, const uint
 
 /* --- packing --------------------------------------------------------------------------------- */
 
-/* Participation bits to dst; returns the bits of the string. */
-LP_IBP_INLINE uint64_t lp_ibp_units_match(const struct lp_ibp *ibp, const uint8_t *src,
+/* As lp_ibp_match_fn. */
+LP_IBP_INLINE uint64_t lp_ibp_units_match(const struct lp_ibp_masks *masks, const uint8_t *src,
                                           uint32_t n_words, const uint32_t s, uint8_t *dst,
                                           const struct lp_ibp_unit_ops *ops)
 {
@@ -184,7 +187,7 @@ LP_IBP_INLINE uint64_t lp_ibp_units_match(const struct lp_ibp *ibp, const uint8_
     uint32_t j = 0;
 
     for (; j + step <= n_words; j += step) {
-        const uint32_t participation = ops->match(ibp, src + (size_t)j * s, j, s, &n_bits);
+        const uint32_t participation = ops->match(masks, src + (size_t)j * s, j, s, &n_bits);
 
         dst[j / 8] = (uint8_t)participation;
         if (s == 4)
@@ -192,10 +195,10 @@ LP_IBP_INLINE uint64_t lp_ibp_units_match(const struct lp_ibp *ibp, const uint8_
     }
     for (; j < n_words; j++) {
         const uint64_t packed =
-            (lp_ibp_load(src + (size_t)j * s, s) & ibp->mask[j]) == ibp->value[j];
+            (lp_ibp_load(src + (size_t)j * s, s) & masks->mask[j]) == masks->value[j];
 
-        n_bits += lp_ibp_word_bits(ibp, j, s, packed);
-        dst[j / 8] |= (uint8_t)(packed << (j % 8));
+        n_bits += lp_ibp_word_bits(masks, j, s, packed);
+        dst[j / 8] = (uint8_t)((j % 8 > 0 ? dst[j / 8] : 0) | packed << (j % 8));
     }
     return n_bits;
 }
@@ -222,7 +225,7 @@ LP_IBP_INLINE void lp_ibp_append(struct lp_ibp_string *string, uint64_t bits, ui
     string->used = used % 64;
 }
 
-LP_IBP_INLINE void lp_ibp_units_string(const struct lp_ibp *ibp, const uint8_t *src,
+LP_IBP_INLINE void lp_ibp_units_string(const struct lp_ibp_masks *masks, const uint8_t *src,
                                        uint32_t n_words, const uint32_t s,
                                        const uint8_t *participation, uint8_t *dst,
                                        const struct lp_ibp_unit_ops *ops)
@@ -233,13 +236,13 @@ LP_IBP_INLINE void lp_ibp_units_string(const struct lp_ibp *ibp, const uint8_t *
     uint32_t j = 0;
 
     if (step <= n_words)
-        ops->select(ibp, 0, lp_ibp_participation(participation, 0, s), s, &units[0]);
+        ops->select(masks, 0, lp_ibp_participation(participation, 0, s), s, &units[0]);
     for (; j + step <= n_words; j += step) {
         const uint64_t *const keep = units[j / step % 2].keep;
         const uint32_t next = j + step;
 
         if (next + step <= n_words)
-            ops->select(ibp, next, lp_ibp_participation(participation, next, s), s,
+            ops->select(masks, next, lp_ibp_participation(participation, next, s), s,
                         &units[next / step % 2]);
         for (uint32_t u = 0; u < LP_IBP_UNITS; u++) {
             const uint64_t unit = lp_ibp_load_unit(src + (size_t)j * s + 8 * u, s);
@@ -250,7 +253,7 @@ LP_IBP_INLINE void lp_ibp_units_string(const struct lp_ibp *ibp, const uint8_t *
     for (; j < n_words; j++) {
         const uint64_t x = lp_ibp_load(src + (size_t)j * s, s);
         const uint64_t packed = participation[j / 8] >> (j % 8) & 1;
-        const uint64_t keep = (~ibp->mask[j] | (packed - 1)) & ~0ull >> (64 - 8 * s);
+        const uint64_t keep = (~masks->mask[j] | (packed - 1)) & ~0ull >> (64 - 8 * s);
 
         lp_ibp_append(&string, _pext_u64(x, keep), (uint32_t)_mm_popcnt_u64(keep), s);
     }
@@ -260,31 +263,33 @@ LP_IBP_INLINE void lp_ibp_units_string(const struct lp_ibp *ibp, const uint8_t *
 LP_IBP_INLINE uint32_t lp_ibp_units_encode_words(const struct lp_ibp *ibp, const uint8_t *src,
                                                  uint32_t n_words, uint8_t *dst,
                                                  uint32_t limit_bytes, const uint32_t s,
-                                                 const struct lp_ibp_unit_ops *ops)
+                                                 const struct lp_ibp_unit_ops *ops,
+                                                 lp_ibp_match_fn match)
 {
-    const uint32_t head = lp_ibp_head_bytes(n_words, s);
+    const uint32_t head = lp_ibp_head_bytes(n_words, s, ibp->n_groups);
+    const struct lp_ibp_masks *masks;
     uint32_t size;
 
-    /* The participation bits alone may pass the raw size, for which dst has room. */
+    /* The head alone may pass the raw size, for which dst has room. */
     if (head >= limit_bytes)
         return 0;
-    memset(dst, 0, head);
-    size = lp_ibp_record_bytes(n_words, s, lp_ibp_units_match(ibp, src, n_words, s, dst, ops));
+    size = lp_ibp_encode_head(ibp, src, n_words, s, dst, match, &masks);
     if (size >= limit_bytes)
         return 0;
-    lp_ibp_units_string(ibp, src, n_words, s, dst, dst + head, ops);
+    lp_ibp_units_string(masks, src, n_words, s, dst, dst + head, ops);
     return size;
 }
 
-/* As codec/ops.h describes ibp_encode. */
+/* As codec/ops.h describes ibp_encode; match is lp_ibp_units_match() of ops. */
 LP_IBP_INLINE uint32_t lp_ibp_units_encode_record(const struct lp_ibp *ibp, const uint8_t *src,
                                                   uint32_t n_words, uint8_t *dst,
                                                   uint32_t limit_bytes,
-                                                  const struct lp_ibp_unit_ops *ops)
+                                                  const struct lp_ibp_unit_ops *ops,
+                                                  lp_ibp_match_fn match)
 {
     if (ibp->word_bytes == 4)
-        return lp_ibp_units_encode_words(ibp, src, n_words, dst, limit_bytes, 4, ops);
-    return lp_ibp_units_encode_words(ibp, src, n_words, dst, limit_bytes, 8, ops);
+        return lp_ibp_units_encode_words(ibp, src, n_words, dst, limit_bytes, 4, ops, match);
+    return lp_ibp_units_encode_words(ibp, src, n_words, dst, limit_bytes, 8, ops, match);
 }
 
 #endif

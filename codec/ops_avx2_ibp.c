@@ -29,22 +29,23 @@ static LP_ALWAYS_INLINE __m256i spread_4(uint32_t bits)
 }
 
 /* Four units, zero where words are not packed. */
-static LP_ALWAYS_INLINE void select_four(const struct lp_ibp *ibp, uint32_t j, uint32_t bits,
-                                         uint32_t s, __m256i *ret_mask, __m256i *ret_value)
+static LP_ALWAYS_INLINE void select_four(const struct lp_ibp_masks *masks, uint32_t j,
+                                         uint32_t bits, uint32_t s, __m256i *ret_mask,
+                                         __m256i *ret_value)
 {
     if (s == 8) {
-        *ret_mask = _mm256_and_si256(load(ibp->mask + j), spread_4(bits));
-        *ret_value = _mm256_and_si256(load(ibp->value + j), spread_4(bits));
+        *ret_mask = _mm256_and_si256(load(masks->mask + j), spread_4(bits));
+        *ret_value = _mm256_and_si256(load(masks->value + j), spread_4(bits));
         return;
     }
-    *ret_mask = _mm256_and_si256(load(ibp->mask_32 + j), spread_8(bits));
-    *ret_value = _mm256_and_si256(load(ibp->value_32 + j), spread_8(bits));
+    *ret_mask = _mm256_and_si256(load(masks->mask_32 + j), spread_8(bits));
+    *ret_value = _mm256_and_si256(load(masks->value_32 + j), spread_8(bits));
     /* The first word of a unit to its upper half. */
     *ret_mask = _mm256_shuffle_epi32(*ret_mask, 0xb1);
     *ret_value = _mm256_shuffle_epi32(*ret_value, 0xb1);
 }
 
-static LP_ALWAYS_INLINE void select_units(const struct lp_ibp *ibp, uint32_t j,
+static LP_ALWAYS_INLINE void select_units(const struct lp_ibp_masks *masks, uint32_t j,
                                           uint32_t participation, uint32_t s,
                                           struct lp_ibp_units *ret_units)
 {
@@ -53,7 +54,7 @@ static LP_ALWAYS_INLINE void select_units(const struct lp_ibp *ibp, uint32_t j,
     for (uint32_t u = 0; u < LP_IBP_UNITS; u += 4, j += words, participation >>= words) {
         __m256i mask, value;
 
-        select_four(ibp, j, participation, s, &mask, &value);
+        select_four(masks, j, participation, s, &mask, &value);
         _mm256_storeu_si256((__m256i *)(void *)(ret_units->keep + u),
                             _mm256_xor_si256(mask, _mm256_set1_epi64x(-1)));
         _mm256_storeu_si256((__m256i *)(void *)(ret_units->value + u), value);
@@ -61,31 +62,33 @@ static LP_ALWAYS_INLINE void select_units(const struct lp_ibp *ibp, uint32_t j,
 }
 
 /* Which words of a register match. */
-static LP_ALWAYS_INLINE uint32_t match_words(const struct lp_ibp *ibp, const uint8_t *src,
+static LP_ALWAYS_INLINE uint32_t match_words(const struct lp_ibp_masks *masks, const uint8_t *src,
                                              uint32_t j, uint32_t s)
 {
     const __m256i x = load(src);
     __m256i same;
 
     if (s == 8) {
-        same = _mm256_cmpeq_epi64(_mm256_and_si256(x, load(ibp->mask + j)), load(ibp->value + j));
+        same =
+            _mm256_cmpeq_epi64(_mm256_and_si256(x, load(masks->mask + j)), load(masks->value + j));
         return (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(same));
     }
-    same = _mm256_cmpeq_epi32(_mm256_and_si256(x, load(ibp->mask_32 + j)), load(ibp->value_32 + j));
+    same = _mm256_cmpeq_epi32(_mm256_and_si256(x, load(masks->mask_32 + j)),
+                              load(masks->value_32 + j));
     return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(same));
 }
 
-static LP_ALWAYS_INLINE uint32_t match_units(const struct lp_ibp *ibp, const uint8_t *src,
+static LP_ALWAYS_INLINE uint32_t match_units(const struct lp_ibp_masks *masks, const uint8_t *src,
                                              uint32_t j, uint32_t s, uint64_t *n_bits)
 {
     uint32_t participation = 0;
 
     for (uint32_t i = 0; i < LP_IBP_UNITS * 8 / s; i += 32 / s)
-        participation |= match_words(ibp, src + (size_t)i * s, j + i, s) << i;
+        participation |= match_words(masks, src + (size_t)i * s, j + i, s) << i;
     for (uint32_t i = 0; i < LP_IBP_UNITS * 8 / s; i += 8) {
         const uint64_t packed = lp_avx2_spread_mask(participation >> i & 0xff);
         const uint64_t raw = 8 * s * LP_AVX2_EACH_BYTE & ~packed;
-        const uint64_t bits = (lp_load_u64(ibp->packed_bits + j + i) & packed) | raw;
+        const uint64_t bits = (lp_load_u64(masks->packed_bits + j + i) & packed) | raw;
 
         *n_bits += (uint64_t)_mm_cvtsi128_si64(
             _mm_sad_epu8(_mm_cvtsi64_si128((int64_t)bits), _mm_setzero_si128()));
@@ -111,10 +114,16 @@ static int decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
     return decode_4(ibp, src, src_bytes, align_bytes, dst, n_words);
 }
 
+static LP_ALWAYS_INLINE uint64_t match(const struct lp_ibp_masks *masks, const uint8_t *src,
+                                       uint32_t n_words, uint32_t s, uint8_t *dst)
+{
+    return lp_ibp_units_match(masks, src, n_words, s, dst, &unit_ops);
+}
+
 static uint32_t encode(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst,
                        uint32_t limit_bytes)
 {
-    return lp_ibp_units_encode_record(ibp, src, n_words, dst, limit_bytes, &unit_ops);
+    return lp_ibp_units_encode_record(ibp, src, n_words, dst, limit_bytes, &unit_ops, match);
 }
 
 /* --- the search for masks -------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 
 /* --- records --------------------------------------------------------------------------------- */
 
-static LP_ALWAYS_INLINE void select_units(const struct lp_ibp *ibp, uint32_t j,
+static LP_ALWAYS_INLINE void select_units(const struct lp_ibp_masks *masks, uint32_t j,
                                           uint32_t participation, uint32_t s,
                                           struct lp_ibp_units *ret_units)
 {
@@ -16,11 +16,11 @@ static LP_ALWAYS_INLINE void select_units(const struct lp_ibp *ibp, uint32_t j,
 
     /* Zero where words are not packed. */
     if (s == 8) {
-        mask = _mm512_maskz_loadu_epi64((__mmask8)participation, ibp->mask + j);
-        value = _mm512_maskz_loadu_epi64((__mmask8)participation, ibp->value + j);
+        mask = _mm512_maskz_loadu_epi64((__mmask8)participation, masks->mask + j);
+        value = _mm512_maskz_loadu_epi64((__mmask8)participation, masks->value + j);
     } else {
-        mask = _mm512_maskz_loadu_epi32((__mmask16)participation, ibp->mask_32 + j);
-        value = _mm512_maskz_loadu_epi32((__mmask16)participation, ibp->value_32 + j);
+        mask = _mm512_maskz_loadu_epi32((__mmask16)participation, masks->mask_32 + j);
+        value = _mm512_maskz_loadu_epi32((__mmask16)participation, masks->value_32 + j);
         mask = _mm512_rol_epi64(mask, 32);
         value = _mm512_rol_epi64(value, 32);
     }
@@ -28,7 +28,7 @@ static LP_ALWAYS_INLINE void select_units(const struct lp_ibp *ibp, uint32_t j,
     _mm512_storeu_si512(ret_units->value, value);
 }
 
-static LP_ALWAYS_INLINE uint32_t match_units(const struct lp_ibp *ibp, const uint8_t *src,
+static LP_ALWAYS_INLINE uint32_t match_units(const struct lp_ibp_masks *masks, const uint8_t *src,
                                              uint32_t j, uint32_t s, uint64_t *n_bits)
 {
     const __m512i x = _mm512_loadu_si512(src);
@@ -36,19 +36,19 @@ static LP_ALWAYS_INLINE uint32_t match_units(const struct lp_ibp *ibp, const uin
     __m128i bits;
 
     if (s == 8) {
-        const __m512i mask = _mm512_loadu_si512(ibp->mask + j);
+        const __m512i mask = _mm512_loadu_si512(masks->mask + j);
 
-        participation =
-            _mm512_cmpeq_epi64_mask(_mm512_and_si512(x, mask), _mm512_loadu_si512(ibp->value + j));
-        bits = _mm_loadl_epi64((const __m128i *)(const void *)(ibp->packed_bits + j));
+        participation = _mm512_cmpeq_epi64_mask(_mm512_and_si512(x, mask),
+                                                _mm512_loadu_si512(masks->value + j));
+        bits = _mm_loadl_epi64((const __m128i *)(const void *)(masks->packed_bits + j));
         bits = _mm_mask_blend_epi8((__mmask16)participation, _mm_cvtsi64_si128(0x4040404040404040),
                                    bits);
     } else {
-        const __m512i mask = _mm512_loadu_si512(ibp->mask_32 + j);
+        const __m512i mask = _mm512_loadu_si512(masks->mask_32 + j);
 
         participation = _mm512_cmpeq_epi32_mask(_mm512_and_si512(x, mask),
-                                                _mm512_loadu_si512(ibp->value_32 + j));
-        bits = _mm_loadu_si128((const __m128i *)(const void *)(ibp->packed_bits + j));
+                                                _mm512_loadu_si512(masks->value_32 + j));
+        bits = _mm_loadu_si128((const __m128i *)(const void *)(masks->packed_bits + j));
         bits = _mm_mask_blend_epi8((__mmask16)participation, _mm_set1_epi8(32), bits);
     }
     bits = _mm_sad_epu8(bits, _mm_setzero_si128());
@@ -74,10 +74,16 @@ static int decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
     return decode_4(ibp, src, src_bytes, align_bytes, dst, n_words);
 }
 
+static LP_ALWAYS_INLINE uint64_t match(const struct lp_ibp_masks *masks, const uint8_t *src,
+                                       uint32_t n_words, uint32_t s, uint8_t *dst)
+{
+    return lp_ibp_units_match(masks, src, n_words, s, dst, &unit_ops);
+}
+
 static uint32_t encode(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst,
                        uint32_t limit_bytes)
 {
-    return lp_ibp_units_encode_record(ibp, src, n_words, dst, limit_bytes, &unit_ops);
+    return lp_ibp_units_encode_record(ibp, src, n_words, dst, limit_bytes, &unit_ops, match);
 }
 
 /* --- the search for masks -------------------------------------------------------------------- */

@@ -19,16 +19,21 @@
  * Destinations of decodes need none. */
 #define LP_CODEC_SLACK_BYTES 64u
 
-/* Masks of codec ibp, one per word of a full record; source docs/FORMAT.md, section 4. */
+/* A set of masks of codec ibp, one per word of a full record; low word_bytes used. */
+struct lp_ibp_masks {
+    uint64_t *mask, *value;
+    uint32_t *mask_32, *value_32; /* the low 32 bits once more, for vectors */
+    uint8_t *packed_bits;         /* bits of a packed word, 8 * word_bytes - popcount(mask[j]) */
+};
+
+/* Codec ibp; source docs/FORMAT.md, section 4. */
 struct lp_ibp {
-    uint32_t word_bytes;     /* 4 or 8 */
-    uint32_t n_words;        /* of a full record */
-    uint32_t threshold_bits; /* float32, 0: none */
-    uint64_t *mask,
-        *value; /* owned, one block that begins at mask; n_words each, low word_bytes used */
-    uint32_t *mask_32, *value_32; /* in the same block: the low 32 bits once more, for vectors */
-    uint8_t *packed_bits;         /* in the same block: bits of a packed word, 8 * word_bytes -
-                                     popcount(mask[j]) */
+    uint32_t word_bytes;      /* 4 or 8 */
+    uint32_t n_words;         /* of a full record */
+    uint32_t threshold_bits;  /* float32, 0: none */
+    uint32_t n_groups;        /* of records, each with a set of masks; 0: one set for all */
+    struct lp_ibp_masks *set; /* owned, one block that begins here: the sets, then their arrays; all
+                                 masks lie one behind the other, and so do all values */
 };
 
 struct lp_table {

@@ -36,7 +36,7 @@ Test(codec_ibp, record_is_as_the_document_says)
     uint32_t back[4];
     struct lp_ibp ibp;
 
-    cr_assert_eq(lp_codec_ibp_init(&ibp, 4, 4, NULL), 0);
+    cr_assert_eq(lp_codec_ibp_init(&ibp, 4, 4, 0, NULL), 0);
     cr_assert_eq(lp_codec_ibp_set_masks(&ibp, mask, value, NULL), 0);
     cr_assert_eq(lp_codec_ibp_size(&ibp, words, 4), 12);
     cr_assert_eq(lp_codec_ibp_encode_scalar(&ibp, words, 4, packed, 12), 0);
@@ -59,7 +59,7 @@ Test(codec_ibp, record_of_wide_words_is_as_the_document_says)
     uint64_t back[3];
     struct lp_ibp ibp;
 
-    cr_assert_eq(lp_codec_ibp_init(&ibp, 8, 3, NULL), 0);
+    cr_assert_eq(lp_codec_ibp_init(&ibp, 8, 3, 0, NULL), 0);
     cr_assert_eq(lp_codec_ibp_set_masks(&ibp, mask, value, NULL), 0);
     cr_assert_eq(lp_codec_ibp_encode_scalar(&ibp, words, 3, packed, 25), 24);
     cr_assert_arr_eq(packed, expected, 24);
@@ -82,8 +82,8 @@ Test(codec_ibp, mask_rule_compares_in_float_and_double)
     cr_assert_eq(lp_codec_ibp_learn(&ibp, &params, table, 10, &report, NULL), 0);
     cr_assert_eq(report.n_trials, 1);
     cr_assert_eq(report.trial[0].threshold_bits, 0x3f333333u);
-    cr_assert_eq(ibp.mask[0], 0xfffffff0u | 4 | 1 | (7.0f > 10.0f * 0.70f ? 2 : 0));
-    cr_assert_eq(ibp.value[0] & 4, 4);
+    cr_assert_eq(ibp.set->mask[0], 0xfffffff0u | 4 | 1 | (7.0f > 10.0f * 0.70f ? 2 : 0));
+    cr_assert_eq(ibp.set->value[0] & 4, 4);
     lp_codec_ibp_fini(&ibp);
 }
 
@@ -122,7 +122,7 @@ Test(codec_ibp, nothing_saved_means_no_mask)
     cr_assert_eq(ibp.threshold_bits, 0);
     cr_assert_eq(report.average_words, 0);
     for (uint32_t j = 0; j < ibp.n_words; j++)
-        cr_assert(ibp.mask[j] == 0 && ibp.value[j] == 0 && ibp.packed_bits[j] == 64);
+        cr_assert(ibp.set->mask[j] == 0 && ibp.set->value[j] == 0 && ibp.set->packed_bits[j] == 64);
     lp_codec_ibp_fini(&ibp);
 }
 
@@ -278,9 +278,9 @@ Test(codec_ibp, metadata_is_read_strictly)
     lp_codec_ibp_meta_emit(&ibp, meta);
     cr_assert_eq(lp_codec_ibp_meta_parse(&again, 40, meta, sizeof(meta), NULL), 0);
     cr_assert_eq(again.threshold_bits, ibp.threshold_bits);
-    cr_assert_arr_eq(again.mask, ibp.mask, 5 * sizeof(*ibp.mask));
-    cr_assert_arr_eq(again.value, ibp.value, 5 * sizeof(*ibp.value));
-    cr_assert_arr_eq(again.packed_bits, ibp.packed_bits, 5);
+    cr_assert_arr_eq(again.set->mask, ibp.set->mask, 5 * sizeof(*ibp.set->mask));
+    cr_assert_arr_eq(again.set->value, ibp.set->value, 5 * sizeof(*ibp.set->value));
+    cr_assert_arr_eq(again.set->packed_bits, ibp.set->packed_bits, 5);
     lp_codec_ibp_fini(&again);
 
     for (size_t n = 0; n < sizeof(meta); n++)

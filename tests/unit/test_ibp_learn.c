@@ -96,8 +96,8 @@ static void check_exact(struct slow *slow)
         cr_assert_eq(report.trial[report.kept].saved_bits, best);
         memcpy(&threshold, &ibp.threshold_bits, sizeof(threshold));
         slow_masks(slow, threshold);
-        cr_assert_arr_eq(ibp.mask, slow->mask, slow->n * sizeof(uint64_t));
-        cr_assert_arr_eq(ibp.value, slow->value, slow->n * sizeof(uint64_t));
+        cr_assert_arr_eq(ibp.set->mask, slow->mask, slow->n * sizeof(uint64_t));
+        cr_assert_arr_eq(ibp.set->value, slow->value, slow->n * sizeof(uint64_t));
     }
     lp_codec_ibp_fini(&ibp);
 }
@@ -141,8 +141,8 @@ Test(ibp_learn, counts_do_not_overflow)
     table[77 * 64 + 5] = 0xfe;
     table[78 * 64 + 5] = 0xfe;
     cr_assert_eq(lp_codec_ibp_learn(&ibp, &almost, table, records, &report, NULL), 0);
-    cr_assert_eq(ibp.mask[0], 0xffffffff);
-    cr_assert_eq(ibp.mask[1], 0xfffffeff, "two records less are too few");
+    cr_assert_eq(ibp.set->mask[0], 0xffffffff);
+    cr_assert_eq(ibp.set->mask[1], 0xfffffeff, "two records less are too few");
     lp_codec_ibp_fini(&ibp);
     free(table);
 }
@@ -234,8 +234,8 @@ Test(ibp_learn, bits_that_move_together_are_masked_together)
     cr_assert_eq(report.kept, THRESHOLDS);
     cr_assert_eq(ibp.threshold_bits, 0);
     for (uint32_t j = 0; j < 16; j++) {
-        cr_assert_eq(ibp.mask[j] & 0xff000000, 0xff000000);
-        cr_assert_eq(ibp.value[j] & 0xff000000, 0x80000000);
+        cr_assert_eq(ibp.set->mask[j] & 0xff000000, 0xff000000);
+        cr_assert_eq(ibp.set->value[j] & 0xff000000, 0x80000000);
     }
     lp_codec_ibp_fini(&ibp);
 }
@@ -253,7 +253,7 @@ Test(ibp_learn, chance_is_no_reason)
     cr_assert_lt(report.trial[THRESHOLDS].stored_bytes, sizeof(table));
     cr_assert(!report.saves);
     for (uint32_t j = 0; j < ibp.n_words; j++)
-        cr_assert_eq(ibp.mask[j], 0);
+        cr_assert_eq(ibp.set->mask[j], 0);
     lp_codec_ibp_fini(&ibp);
 }
 
@@ -278,8 +278,8 @@ Test(ibp_learn, a_sample_that_misleads_is_found_out)
     cr_assert_eq(lp_codec_ibp_learn(&ibp, &params, table, records, &report, NULL), 0);
     cr_assert_lt(report.kept, THRESHOLDS);
     cr_assert(report.saves);
-    cr_assert_eq(ibp.mask[0], 0xffff0000);
-    cr_assert_eq(ibp.mask[7], 0);
+    cr_assert_eq(ibp.set->mask[0], 0xffff0000);
+    cr_assert_eq(ibp.set->mask[7], 0);
     lp_codec_ibp_fini(&ibp);
     free(table);
 }

@@ -100,7 +100,7 @@ static void masks_given(const struct vector *vector, struct lp_ibp *ibp)
 {
     uint64_t *const words = lp_mem_alloc_array(2 * (size_t)vector->n, sizeof(*words));
 
-    if (words == NULL || lp_codec_ibp_init(ibp, vector->s, vector->n, NULL) < 0)
+    if (words == NULL || lp_codec_ibp_init(ibp, vector->s, vector->n, 0, NULL) < 0)
         exit(1);
     for (uint32_t j = 0; j < vector->n; j++) {
         words[j] = load_word(vector->mask, vector->s, j);
@@ -147,9 +147,10 @@ static void check_rule(const struct vector *vector, const struct lp_ibp *given)
         return;
     }
     learned++;
-    check(memcmp(ibp.mask, given->mask, vector->n * sizeof(*ibp.mask)) == 0, vector->name, "mask");
-    check(memcmp(ibp.value, given->value, vector->n * sizeof(*ibp.value)) == 0, vector->name,
-          "value");
+    check(memcmp(ibp.set->mask, given->set->mask, vector->n * sizeof(*ibp.set->mask)) == 0,
+          vector->name, "mask");
+    check(memcmp(ibp.set->value, given->set->value, vector->n * sizeof(*ibp.set->value)) == 0,
+          vector->name, "value");
     check(ibp.threshold_bits == hex_float(json_object_get(vector->json, "chosen")), vector->name,
           "chosen threshold");
     check((uint64_t)json_integer_value(json_object_get(vector->json, "avg_words")) ==

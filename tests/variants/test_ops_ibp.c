@@ -63,7 +63,7 @@ static void make_masks(struct lp_ibp *ibp, uint32_t word_bytes, uint32_t n_words
             word = samples_next(state);
         memcpy(bench.words + (size_t)j * word_bytes, &word, word_bytes);
     }
-    cr_assert_eq(lp_codec_ibp_init(ibp, word_bytes, n_words, NULL), 0);
+    cr_assert_eq(lp_codec_ibp_init(ibp, word_bytes, n_words, 0, NULL), 0);
     cr_assert_eq(lp_codec_ibp_set_masks(ibp, mask, value, NULL), 0);
 }
 
@@ -221,6 +221,7 @@ static void check_score(uint32_t s, uint32_t n_words, uint64_t n_records, uint64
                                        .n_words = n_words,
                                        .align_bytes = n_words % 2 == 0 ? 4 : 32,
                                        .raw_length = (record_bytes + 31) & ~31u,
+                                       .head_bytes = 8,
                                        .lanes = lanes};
     struct lp_ibp_totals want, got;
 
