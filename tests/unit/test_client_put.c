@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const uint32_t codecs[] = {LP_CODEC_AUTO, LP_CODEC_RAW, LP_CODEC_IBP, LP_CODEC_LANE,
+static const uint32_t codecs[] = {LP_CODEC_AUTO, LP_CODEC_RAW,  LP_CODEC_IBP,   LP_CODEC_LANE,
                                   LP_CODEC_ZIP7, LP_CODEC_DICT, LP_CODEC_SPARSE};
 #define CODECS (sizeof(codecs) / sizeof(codecs[0]))
 
@@ -73,6 +73,44 @@ CLIENT_TEST(client_put, ibp_exact_is_the_published_choice)
         cr_assert_eq(put_as(env->client, "t", &tensor, &options, &err), 0, "%s", err.text);
         cr_assert_eq(info_of(env->client, "t").codec, codec[i]);
         client_check_name(env->client, "t", &tensor);
+    }
+    client_tensor_fini(&tensor);
+}
+
+/* Columns by name, and a sample whose runs are told, come back; what makes no sense is refused. */
+CLIENT_TEST(client_put, takes_columns_by_name)
+{
+    static const struct {
+        uint64_t run, span;
+        uint32_t period, reserved;
+        int rc;
+    } cases[] = {{0, 0, 32, 0, 0},
+                 {6400, 6400, 32, 0, 0},
+                 {0, 0, 0, 1, LP_EINVAL},
+                 {0, 64, 0, 0, LP_EINVAL},
+                 {0, 6401, 32, 0, LP_EINVAL},
+                 {6401, 0, 0, 0, LP_EINVAL},
+                 {320000, 0, 0, 0, LP_EINVAL}};
+    struct client_tensor tensor;
+
+    client_tensor_init(&tensor, LP_DTYPE_BF16, 3000, 64, SAMPLES_NORMAL, 5);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct lp_error err = {.struct_size = sizeof(err)};
+        struct lp_put_options options;
+
+        lp_options_init(&options, sizeof(options));
+        options.codec = LP_CODEC_LANE;
+        options.flags = LP_PUT_REPLACE | LP_PUT_VERIFY;
+        options.sample = tensor.data;
+        options.sample_elements = 2 * 6400;
+        options.sample_run_elements = cases[i].run;
+        options.column_period = cases[i].period;
+        options.column_span = cases[i].span;
+        options.reserved = cases[i].reserved;
+        cr_assert_eq(put_as(env->client, "t", &tensor, &options, &err), cases[i].rc, "case %zu: %s",
+                     i, err.text);
+        if (cases[i].rc == 0)
+            client_check_name(env->client, "t", &tensor);
     }
     client_tensor_fini(&tensor);
 }
