@@ -123,6 +123,27 @@ static void time_op(struct job *job, const char *op, const char *what, int (*ste
     job->times = 1;
 }
 
+/* Encode and decode with job->lane. */
+static int time_coding(struct job *job, const char *what)
+{
+    time_op(job, "lane_encode", what, step_lane_encode);
+    (void)step_lane_encode(job);
+    pad_records(job);
+    time_op(job, "lane_decode", what, step_lane_decode);
+    return memcmp(job->back, job->elements, job->n_records * job->record_bytes) == 0 ? 0
+                                                                                     : LP_EINTERNAL;
+}
+
+static int learn(const struct job *job, struct lp_lane *ret_lane)
+{
+    const struct lp_lane_sample sample = {.dtype = job->dtype,
+                                          .elements = job->elements,
+                                          .n_records = job->n_records,
+                                          .record_elements = job->n};
+
+    return lp_codec_lane_learn(ret_lane, &sample, NULL, NULL);
+}
+
 static int time_lane(struct job *job, const struct lp_codec_ops *ops, uint32_t window)
 {
     struct lp_lane learned;
@@ -130,27 +151,94 @@ static int time_lane(struct job *job, const struct lp_codec_ops *ops, uint32_t w
     int rc;
 
     job->ops = ops;
-    LP_TRY(rc, lp_codec_lane_learn(&learned,
-                                   &(struct lp_lane_sample){.dtype = job->dtype,
-                                                            .elements = job->elements,
-                                                            .n_records = job->n_records,
-                                                            .record_elements = job->n},
-                                   NULL, NULL));
-    LP_TRY(rc, lp_codec_lane_init(&job->lane,
-                                  &(struct lp_lane_params){.dtype = job->dtype,
-                                                           .n_levels = learned.n_levels,
-                                                           .widths = learned.widths,
-                                                           .window = window,
-                                                           .ranks = learned.rank},
-                                  NULL));
+    LP_TRY(rc, learn(job, &learned));
+    rc = lp_codec_lane_init(&job->lane,
+                            &(struct lp_lane_params){.dtype = job->dtype,
+                                                     .n_levels = learned.n_levels,
+                                                     .widths = learned.widths,
+                                                     .window = window,
+                                                     .ranks = learned.rank},
+                            NULL);
+    lp_codec_lane_fini(&learned);
+    if (rc < 0)
+        return rc;
     (void)snprintf(what, sizeof(what), "%s x %u by %s", lp_codec_dtype_info(job->dtype)->name,
                    job->n, window == LP_LANE_WINDOW_RECORD ? "record" : "table");
-    time_op(job, "lane_encode", what, step_lane_encode);
-    (void)step_lane_encode(job);
-    pad_records(job);
-    time_op(job, "lane_decode", what, step_lane_decode);
-    return memcmp(job->back, job->elements, job->n_records * job->record_bytes) == 0 ? 0
-                                                                                     : LP_EINTERNAL;
+    return time_coding(job, what);
+}
+
+/* 4,096 elements a record, of which only the bits in keep may be set. */
+struct layout {
+    const char *name;
+    uint32_t dtype;
+    uint64_t keep;
+};
+
+static void fill_layout(struct job *job, const struct layout *layout)
+{
+    const uint32_t n = job->n * job->n_records, bytes = lp_codec_dtype_info(job->dtype)->bytes;
+
+    bench_fill_normal(layout->dtype == LP_DTYPE_F64 ? LP_DTYPE_F32 : layout->dtype, n, 0, 0,
+                      job->back);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t word = 0;
+
+        if (layout->dtype == LP_DTYPE_F64) {
+            float v;
+            double wide;
+
+            memcpy(&v, job->back + (size_t)i * sizeof(v), sizeof(v));
+            wide = v * (1 + 1 / 3.0);
+            memcpy(&word, &wide, sizeof(word));
+        } else {
+            memcpy(&word, job->back + (size_t)i * bytes, bytes);
+        }
+        word &= layout->keep;
+        memcpy(job->elements + (size_t)i * bytes, &word, bytes);
+    }
+}
+
+#define SHIFT_PERIOD 512u
+
+static int step_shift(void *user)
+{
+    static const uint8_t bases[2 * (SHIFT_PERIOD + LP_LANE_COLUMN_SLACK)];
+    struct job *const job = user;
+    struct lp_lane lane = job->lane;
+
+    lane.column_period = SHIFT_PERIOD;
+    for (uint32_t i = 0; i < job->times * job->n_records; i++)
+        job->ops->exponent_shift(&lane, job->back + i % job->n_records * job->record_bytes, job->n,
+                                 bases, 0, true);
+    return 0;
+}
+
+/* What lane knows of a table beyond its exponents, and the bases of columns. */
+static int time_layouts(struct job *job, const struct lp_codec_ops *ops)
+{
+    static const struct layout layouts[] = {{"f64", LP_DTYPE_F64, UINT64_MAX},
+                                            {"bf16 no sign", LP_DTYPE_BF16, 0x7fff},
+                                            {"f32 no sign", LP_DTYPE_F32, 0x7fffffff},
+                                            {"f32 once bf16", LP_DTYPE_F32, 0xffff0000},
+                                            {"f32 once f16", LP_DTYPE_F32, 0xffffe000}};
+    int rc;
+
+    job->ops = ops;
+    for (size_t i = 0; i < LP_ARRAY_LEN(layouts); i++) {
+        job->dtype = layouts[i].dtype;
+        job->n = 4096;
+        job->record_bytes = job->n * lp_codec_dtype_info(job->dtype)->bytes;
+        job->pitch = (uint32_t)lp_round_up_u64(job->record_bytes + LP_CODEC_SLACK_BYTES, 64);
+        job->n_records = (uint32_t)(TOTAL_BYTES / job->record_bytes);
+        fill_layout(job, &layouts[i]);
+        LP_TRY(rc, learn(job, &job->lane));
+        rc = time_coding(job, layouts[i].name);
+        time_op(job, "exponent_shift", layouts[i].name, step_shift);
+        lp_codec_lane_fini(&job->lane);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
 }
 
 static int time_ibp(struct job *job, const struct lp_codec_ops *ops, uint32_t word_bytes)
@@ -217,6 +305,8 @@ int bench_ops_main(int argc, char **argv)
         return BENCH_FAILED;
     for (int i = 0; rc == 0 && i < n_tiers; i++)
         rc = time_tier(&job, tiers[i]);
+    for (int i = 0; rc == 0 && i < n_tiers; i++)
+        rc = time_layouts(&job, tiers[i]);
     if (rc < 0)
         (void)fprintf(stderr, "lanepack-bench: %s\n", lp_error_name(rc));
     lp_bench_unmap(job.elements, ROOM_BYTES);
