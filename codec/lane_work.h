@@ -20,7 +20,7 @@
     }
 struct lane_work_small LANE_WORK(LANE_SMALL_ELEMENTS);
 struct lane_work_large LANE_WORK(LP_FORMAT_RECORD_BYTES_MAX);
-LP_STATIC_ASSERT(sizeof(struct lane_work_large) + 8192 < LP_LANE_STACK_BYTES_MAX,
+LP_STATIC_ASSERT(sizeof(struct lane_work_large) + (24u << 10) < LP_LANE_STACK_BYTES_MAX,
                  "an encoder's stack is bounded");
 
 struct lane_work {
