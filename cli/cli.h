@@ -67,6 +67,10 @@ int lp_cli_finish_output(void);
 /* Text as a JSON string; what is no UTF-8, as file names may be, as "(not UTF-8)". Returns new. */
 json_t *lp_cli_json_text(const char *text);
 
+/* 0, or LP_EINVAL when target leads to the same file as source: a result would be put in the place
+ * of what it was made from. One that does not exist is no file. */
+int lp_cli_check_target(const char *target, const char *source, struct lp_error *err);
+
 /* "1.5 MiB", in units of 1024. text has LP_CLI_BYTES_TEXT bytes; returned. */
 #define LP_CLI_BYTES_TEXT 24
 const char *lp_cli_bytes(uint64_t bytes, char *text);

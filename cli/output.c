@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int exit_code(int code)
 {
@@ -85,6 +86,16 @@ int lp_cli_print_json_take(json_t *value)
     }
     (void)fputc('\n', stdout);
     return lp_cli_finish_output();
+}
+
+int lp_cli_check_target(const char *target, const char *source, struct lp_error *err)
+{
+    struct stat one, other;
+
+    if (stat(target, &one) != 0 || stat(source, &other) != 0 || one.st_dev != other.st_dev ||
+        one.st_ino != other.st_ino)
+        return 0;
+    return lp_error_set(err, LP_EINVAL, "%.100s is a source: the result needs another name", target);
 }
 
 const char *lp_cli_bytes(uint64_t bytes, char *text)

@@ -217,7 +217,9 @@ int lp_cli_verb_analyze(const struct lp_cli_args *args)
         return rc;
     if (lp_cli_has(args, LP_CLI_JSON))
         analyze.results = json_array();
-    if (path != NULL)
+    for (int i = 0; path != NULL && rc == 0 && i < args->n_items; i++)
+        rc = lp_cli_check_target(path, args->items[i], &err);
+    if (path != NULL && rc == 0)
         rc = open_page(&analyze, &page, path, &err);
     for (int i = 0; rc == 0 && i < args->n_items; i++)
         rc = analyze_file(&analyze, args->items[i], &err);

@@ -162,8 +162,10 @@ static int get_rows(struct get *get, lp_client *client, struct lp_geometry *ret_
     LP_TRY(rc, lp_client_open(client, get->args->items, 1, &get->tensor, NULL, err));
     LP_TRY(rc, lp_tensor_get_info(get->tensor, &get->info));
     get->n_rows = get->info.n_rows;
-    if (rows != NULL)
+    if (rows != NULL) {
+        LP_TRY(rc, lp_cli_check_target(get->args->value[LP_CLI_OUTPUT], rows, err));
         LP_TRY(rc, read_rows(get, rows, err));
+    }
     return save(get, get->args->value[LP_CLI_OUTPUT], ret_geometry, err);
 }
 

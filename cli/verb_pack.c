@@ -73,9 +73,11 @@ static int pack_tensor(struct pack *pack, struct lp_load_file *file, uint32_t i,
 
 static int pack_file(struct pack *pack, const char *path, struct lp_error *err)
 {
+    const struct lp_cli_args *args = pack->args;
     struct lp_load_file *file;
     int rc;
 
+    LP_TRY(rc, lp_cli_check_target(args->items[args->n_items - 1], path, err));
     LP_TRY(rc, lp_load_open(&file, path, &pack->source, err));
     for (uint32_t i = 0; rc == 0 && i < lp_load_count(file); i++)
         rc = pack_tensor(pack, file, i, err);
@@ -134,6 +136,7 @@ static int unpack_tensor(const struct lp_cli_args *args, struct lp_lpk_file *fil
     const char *note;
     int rc;
 
+    LP_TRY(rc, lp_cli_check_target(path, args->items[0], err));
     LP_TRY(rc, lp_lpk_tensor_open(&tensor, file, i, err));
     lp_lpk_tensor_info(tensor, &info);
     lp_progress_init(&progress, info.name, info.geometry.logical_bytes, shows_progress(args));
