@@ -66,6 +66,16 @@ int lp_codec_ibp_learn(struct lp_ibp *ret_ibp, const struct lp_ibp_params *param
                        const void *sample, uint64_t n_records, struct lp_ibp_report *ret_report,
                        struct lp_error *err);
 
+/* As lp_codec_ibp_learn(), for a table of table_records like these; then, unless a threshold or
+ * exact is asked for, of 1,024 records or more: groups of records with a set of masks each, 2, 4 or
+ * 8, when they save another 0.3 % of the table's raw bytes, metadata paid. They are found on 512 to
+ * 2,048 of the records, evenly spread, and measured on all. *ret_taken: what these
+ * records take with the masks that are returned, of all groups; saved_bits 0 when nothing saves.
+ * LP_EINVAL, LP_ENOMEM. */
+int lp_codec_ibp_learn_groups(struct lp_ibp *ret_ibp, const struct lp_ibp_params *params,
+                              uint64_t table_records, const void *sample, uint64_t n_records,
+                              struct lp_ibp_trial *ret_taken, struct lp_error *err);
+
 /* What is invariant in records of n_words words, by the published rule, at the paper's thresholds.
  * Position: the place of a word in its record. */
 #define LP_IBP_INVARIANCE_ROWS 6

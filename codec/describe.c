@@ -81,6 +81,8 @@ void lp_codec_table_describe(const struct lp_table *table, char *text, size_t te
         break;
     case LP_CODEC_IBP:
         add(text, text_bytes, "s=%u", (unsigned)table->ibp.word_bytes);
+        if (table->ibp.n_groups > 0)
+            add(text, text_bytes, ", %u groups of masks", (unsigned)table->ibp.n_groups);
         break;
     case LP_CODEC_DICT:
         add_widths(text, text_bytes, table->dict.widths, table->dict.n_levels);

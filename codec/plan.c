@@ -378,7 +378,7 @@ static int price_ibp(struct planner *planner, struct candidate *candidate, uint3
                                                                 : planner->params.align_bytes,
                                          .threshold = planner->params.ibp_threshold,
                                          .exact = planner->params.ibp_exact};
-    struct lp_ibp_report report;
+    struct lp_ibp_trial taken;
     struct lp_ibp ibp;
     int rc;
 
@@ -388,9 +388,9 @@ static int price_ibp(struct planner *planner, struct candidate *candidate, uint3
                        record_bytes, word_bytes);
         return 0;
     }
-    LP_TRY(rc, lp_codec_ibp_learn(&ibp, &params, planner->sample, planner->sample_records, &report,
-                                  err));
-    if (!report.saves) {
+    LP_TRY(rc, lp_codec_ibp_learn_groups(&ibp, &params, planner->base.n_records, planner->sample,
+                                         planner->sample_records, &taken, err));
+    if (taken.saved_bits == 0) {
         lp_codec_ibp_fini(&ibp);
         (void)snprintf(price->note, sizeof(price->note), "no bit is invariant enough to save");
         return 0;
@@ -402,8 +402,10 @@ static int price_ibp(struct planner *planner, struct candidate *candidate, uint3
     }
     table->ibp = ibp;
     /* The masks were measured while they were chosen. */
-    price->payload_bytes = report.trial[report.kept].payload_bytes;
-    price->cost_bytes = report.trial[report.kept].stored_bytes;
+    price->payload_bytes = taken.payload_bytes;
+    price->cost_bytes = taken.stored_bytes;
+    if (ibp.n_groups > 0)
+        (void)snprintf(price->note, sizeof(price->note), "%u groups of masks", ibp.n_groups);
     finish_price(planner, candidate);
     return 0;
 }
