@@ -95,7 +95,8 @@ int lp_cli_check_target(const char *target, const char *source, struct lp_error 
     if (stat(target, &one) != 0 || stat(source, &other) != 0 || one.st_dev != other.st_dev ||
         one.st_ino != other.st_ino)
         return 0;
-    return lp_error_set(err, LP_EINVAL, "%.100s is a source: the result needs another name", target);
+    return lp_error_set(err, LP_EINVAL, "%.100s is a source: the result needs another name",
+                        target);
 }
 
 const char *lp_cli_bytes(uint64_t bytes, char *text)

@@ -5,7 +5,7 @@ py 'np.save("a.npy", bell(3000, 64)); np.save("s.npy", np.float32(3).reshape(())
 np.save("bad.npy", np.array([0, 3000, 1], dtype="<i8"))
 np.save("neg.npy", np.array([0, 1, -1], dtype="<i4"))
 np.save("float.npy", np.array([0.0])); np.save("two.npy", np.zeros((2, 2), dtype="<i8"))
-np.save("big.npy", np.zeros((4, 4), dtype=">f4")); np.save("complex.npy", np.zeros(4, dtype="<c8"))
+np.save("big.npy", np.zeros((4, 4), dtype=">f4")); np.save("complex.npy", np.zeros(4, dtype="<c16"))
 safetensors("m.safetensors", {"x": ("F32", bell(4, 4)), "y": ("F32", bell(4, 4))})'
 lanepack put a.npy s.npy --json >/dev/null
 run lanepack get none -o back.npy
