@@ -36,9 +36,7 @@ enum twist {
     TWIST_RARE,     /* one element in twenty is not zero */
     TWIST_RARE_FEW, /* and these have few values */
     TWIST_RARE_ONE, /* and these are all the same */
-    TWIST_HALF,     /* every other element is zero, more or less */
-    TWIST_KINDS     /* rows of four kinds: of each column the first quarter of the bits is one for
-                       all, the second one for each kind */
+    TWIST_HALF      /* every other element is zero, more or less */
 };
 
 struct tensor {
@@ -122,26 +120,6 @@ static const struct {
     {"ibp8_f64", {LP_DTYPE_F64, 2, {33, 9}, SAMPLES_SPARSE, IBP(8), .codec = LP_CODEC_IBP}},
     {"ibp8_i64_grouped",
      {LP_DTYPE_I64, 2, {150, 3}, SAMPLES_SPARSE, IBP(8), .codec = LP_CODEC_IBP}},
-    {"ibp4_f32_groups",
-     {LP_DTYPE_F32,
-      2,
-      {1030, 8},
-      SAMPLES_NORMAL,
-      {.codec = LP_CODEC_IBP, .ibp_word_bytes = 4, .record_rows = 1},
-      .codec = LP_CODEC_IBP,
-      .twist = TWIST_KINDS,
-      .meta_at = 2,
-      .meta_value = 4}},
-    {"ibp8_f64_groups",
-     {LP_DTYPE_F64,
-      2,
-      {1024, 8},
-      SAMPLES_NORMAL,
-      {.codec = LP_CODEC_IBP, .ibp_word_bytes = 8, .record_rows = 1},
-      .codec = LP_CODEC_IBP,
-      .twist = TWIST_KINDS,
-      .meta_at = 2,
-      .meta_value = 4}},
     {"ibp4_bf16_short_last",
      {LP_DTYPE_BF16,
       1,
@@ -457,17 +435,6 @@ static void write_file(const char *folder, const char *name, const void *bytes, 
         die(path, "cannot be written");
 }
 
-static uint64_t twist_kind(uint64_t row, uint64_t column, uint32_t bits, uint64_t word)
-{
-    uint64_t state = row, kind = samples_next(&state) % 4, all, own;
-
-    state = column;
-    all = samples_next(&state) >> (64 - bits / 4);
-    state = (kind + 1) << 32 | column;
-    own = samples_next(&state) >> (64 - bits / 4);
-    return (all << (bits / 4) | own) << (bits / 2) | (word & ((UINT64_C(1) << (bits / 2)) - 1));
-}
-
 /* Element i, twisted. hash is a number of its own for each i, first the tensor's first elements. */
 static uint64_t twist_element(const struct tensor *tensor, const struct lp_geometry *geometry,
                               uint64_t i, uint64_t word, const uint64_t first[30])
@@ -501,8 +468,6 @@ static uint64_t twist_element(const struct tensor *tensor, const struct lp_geome
         return hash % 20 == 0 ? first[0] | 1 : 0;
     case TWIST_HALF:
         return hash % 2 == 0 ? word : 0;
-    case TWIST_KINDS:
-        return twist_kind(i / columns, i % columns, bits, word);
     case TWIST_NONE:
         break;
     }
@@ -725,6 +690,7 @@ static const struct {
     {"table_codec_unknown", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U8, 17, 99},
     {"table_codec_other", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U8, 17, 2},
     {"table_layout_unknown", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U8, 18, 0},
+    {"table_zip7_of_f16", "zip7_bf16", "LP_ECORRUPT", HARM_TABLE_U8, 16, LP_DTYPE_F16},
     {"table_raw_slotted", "raw_f32", "LP_ECORRUPT", HARM_TABLE_U8, 18, 2},
     {"table_too_many_dims", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U8, 19, 9},
     {"table_dim_behind_ndim", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_U8, 19, 1},
@@ -758,6 +724,7 @@ static const struct {
     {"meta_lane_six_levels", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 0, 6},
     {"meta_lane_width_four", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 1, 4},
     {"meta_lane_width_zero", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 2, 0},
+    {"meta_lane_width_behind_last", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 5, 1},
     {"meta_lane_window", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 6, 3},
     {"meta_lane_columns_missing", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 6, 2},
     {"meta_lane_sign", "lane_bf16_small", "LP_ECORRUPT", HARM_META_U8, 7, 3},
@@ -780,6 +747,7 @@ static const struct {
     {"meta_zip7_zero_byte", "zip7_bf16", "LP_ECORRUPT", HARM_META_U8, 7, 1},
     {"meta_dict_no_levels", "dict_bf16", "LP_ECORRUPT", HARM_META_U8, 0, 0},
     {"meta_dict_width_nine", "dict_bf16", "LP_ECORRUPT", HARM_META_U8, 1, 9},
+    {"meta_dict_width_behind_last", "dict_bf16", "LP_ECORRUPT", HARM_META_U8, 5, 1},
     {"meta_dict_zero_bytes", "dict_bf16", "LP_ECORRUPT", HARM_META_U8, 6, 1},
     {"meta_dict_no_values", "dict_bf16", "LP_ECORRUPT", HARM_META_U8, 8, 0},
     {"meta_dict_values_wrap", "dict_bf16", "LP_ECORRUPT", HARM_META_U8, 11, 0x80},
@@ -789,10 +757,7 @@ static const struct {
     {"meta_sparse_one_too_long", "sparse_f32_one", "LP_ECORRUPT", HARM_META_U8, 15, 1},
     {"meta_sparse_window", "sparse_f32_lane", "LP_ECORRUPT", HARM_META_U8, 8 + 6, 1},
     {"meta_ibp_word", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 0, 5},
-    {"meta_ibp_zero_byte", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 2, 1},
-    {"meta_ibp_one_group", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 1, 1},
-    {"meta_ibp_groups_missing", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 1, 2},
-    {"meta_ibp_17_groups", "ibp4_f32_groups", "LP_ECORRUPT", HARM_META_U8, 1, 17},
+    {"meta_ibp_zero_byte", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 1, 1},
     {"meta_ibp_words", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 4, 16},
     {"meta_ibp_value_outside_mask", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 16 + 4 * 17, 0xff},
     {"index_hash", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_BARE, 230, 0},
@@ -809,17 +774,31 @@ static const struct {
     {"record_check", "lane_bf16_small", "LP_ECORRUPT", HARM_DATA_BARE, 5, 0},
     {"record_raw_check", "raw_f32", "LP_ECORRUPT", HARM_DATA_BARE, 5, 0},
     {"record_ibp_too_long", "ibp4_f32", "LP_ECORRUPT", HARM_DATA_FLIP, 0, 0xff},
-    {"record_ibp_group_past_count", "ibp4_f32_groups", "LP_ECORRUPT", HARM_DATA_FLIP, 1, 0xff},
-    {"record_ibp_group_padding", "ibp4_f32_groups", "LP_ECORRUPT", HARM_DATA_FLIP, 2, 1},
     {"record_ibp_padding", "ibp4_f32", "LP_ECORRUPT", HARM_DATA_FLIP, 3, 1},
     {"record_lane_code", "lane_bf16_small", "LP_ECORRUPT", HARM_DATA_FLIP, 16, 0xff},
+    {"record_lane_too_short", "lane_bf16_small", "LP_ECORRUPT", HARM_DATA_FLIP, 16, 0x80},
+    {"record_lane_bit_padding", "lane_bf16_small", "LP_ECORRUPT", HARM_DATA_FLIP, 184, 1},
+    {"record_lane_padding", "lane_bf16_small", "LP_ECORRUPT", HARM_DATA_FLIP, 21, 1},
+    {"record_lane_base", "lane_f64_varied", "LP_ECORRUPT", HARM_DATA_FLIP, 241, 0x80},
+    {"record_lane_raw_exponent", "lane_f16_special", "LP_ECORRUPT", HARM_DATA_FLIP, 219, 0xff},
     {"record_zip7_code", "zip7_bf16", "LP_ECORRUPT", HARM_DATA_FLIP, 219, 0xff},
     {"record_dict_code", "dict_bf16", "LP_ECORRUPT", HARM_DATA_FLIP, 1, 0xff},
+    {"record_dict_no_value", "dict_u8", "LP_ECORRUPT", HARM_DATA_FLIP, 3, 1},
+    {"record_dict_bit_padding", "dict_bf16", "LP_ECORRUPT", HARM_DATA_FLIP, 1, 1},
+    {"record_dict_padding", "dict_bf16", "LP_ECORRUPT", HARM_DATA_FLIP, 79, 1},
+    {"record_raw_padding", "dict_bf16", "LP_ECORRUPT", HARM_DATA_FLIP, 958, 1},
     {"record_zip7_padding", "zip7_bf16", "LP_ECORRUPT", HARM_DATA_FLIP, 276, 0xff},
     {"record_sparse_count", "sparse_f32_one", "LP_ECORRUPT", HARM_DATA_FLIP, 0, 0x3f},
     {"record_sparse_count_past_record", "sparse_f32_one", "LP_ECORRUPT", HARM_DATA_FLIP, 1, 0x7f},
     {"record_sparse_plain_of_raw", "sparse_i16_raw", "LP_ECORRUPT", HARM_DATA_FLIP, 1, 0x80},
     {"record_sparse_places", "sparse_f32_one", "LP_ECORRUPT", HARM_DATA_FLIP, 12, 0xff},
+    {"record_sparse_places_fall", "sparse_f32_one", "LP_ECORRUPT", HARM_DATA_FLIP, 10, 1},
+    {"record_sparse_map", "sparse_f32_lane", "LP_ECORRUPT", HARM_DATA_FLIP, 1, 1},
+    {"record_sparse_bit_padding", "sparse_f32_one", "LP_ECORRUPT", HARM_DATA_FLIP, 532, 1},
+    {"record_sparse_lane_padding", "sparse_f32_lane", "LP_ECORRUPT", HARM_DATA_FLIP, 146, 1},
+    {"record_sparse_lane_too_short", "sparse_f32_lane", "LP_ECORRUPT", HARM_DATA_FLIP, 1760, 1},
+    {"record_sparse_dict_too_short", "sparse_f64_dict", "LP_ECORRUPT", HARM_DATA_FLIP, 68, 1},
+    {"record_sparse_padding", "sparse_f32_one", "LP_ECORRUPT", HARM_DATA_FLIP, 17, 1},
 };
 
 static void open_victim(struct victim *victim, const char *from)
