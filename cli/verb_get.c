@@ -117,11 +117,15 @@ static int read_piece(const struct get *get, uint64_t first, uint64_t n, uint64_
 static int write_rows(const struct get *get, struct lp_save_npy *save, struct lp_error *err)
 {
     const uint64_t row_bytes = get->info.row_bytes;
-    const uint64_t piece = LP_MAX(PIECE_BYTES / LP_MAX(row_bytes, UINT64_C(1)), UINT64_C(1));
-    uint64_t *numbers = lp_mem_alloc_array(piece, sizeof(*numbers));
-    uint8_t *buffer = lp_mem_alloc_array(piece, LP_MAX(row_bytes, UINT64_C(1)));
+    uint64_t piece, *numbers;
+    uint8_t *buffer;
     int rc = 0;
 
+    if (get->n_rows == 0 || row_bytes == 0) /* however large the other of the two is */
+        return 0;
+    piece = LP_MIN(get->n_rows, LP_MAX(PIECE_BYTES / row_bytes, UINT64_C(1)));
+    numbers = lp_mem_alloc_array(piece, sizeof(*numbers));
+    buffer = lp_mem_alloc_array(piece, row_bytes);
     if (numbers == NULL || buffer == NULL)
         rc = lp_error_set(err, LP_ENOMEM, "no memory for rows of %llu bytes",
                           (unsigned long long)row_bytes);

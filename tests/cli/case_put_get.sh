@@ -33,6 +33,11 @@ run_json 'd["name"], d["output"], d["dtype"], d["shape"]' \
     lanepack get run/a --rows rows32.npy -o back.npy --json
 py 'print(np.array_equal(np.load("back.npy"), np.load("a.npy")[[7, 0, 2999, 7]]))'
 run lanepack get a --rows none.npy -o back.npy
+for shape in 2305843009213693952,0 0,576460752303423488; do # nothing to read, of many or of wide rows
+    lanepack put a.npy --name none --replace --dtype u8 --shape "$shape" >/dev/null
+    run lanepack get none -o back.npy
+done
+lanepack rm none >/dev/null
 run lanepack bench gather a --against a.npy --repeat 1
 run_json '[(r["name"], r["rows"], r["row_bytes"], r["equal"]) for r in d["results"]]' \
     lanepack bench gather --against b.npy --json --repeat 1
