@@ -74,6 +74,38 @@ static inline void lp_store_u64(void *p, uint64_t v)
     memcpy(p, &v, sizeof(v));
 }
 
+/* The same by size: n_bytes is 1, 2, 4 or 8. Free where it is a constant. */
+static inline uint64_t lp_load_uint(const void *p, uint32_t n_bytes)
+{
+    switch (n_bytes) {
+    case 8:
+        return lp_load_u64(p);
+    case 4:
+        return lp_load_u32(p);
+    case 2:
+        return lp_load_u16(p);
+    default:
+        return *(const uint8_t *)p;
+    }
+}
+
+static inline void lp_store_uint(void *p, uint32_t n_bytes, uint64_t v)
+{
+    switch (n_bytes) {
+    case 8:
+        lp_store_u64(p, v);
+        break;
+    case 4:
+        lp_store_u32(p, (uint32_t)v);
+        break;
+    case 2:
+        lp_store_u16(p, (uint16_t)v);
+        break;
+    default:
+        *(uint8_t *)p = (uint8_t)v;
+    }
+}
+
 /* Sum and product; false on overflow, and *ret is then untouched. */
 static inline bool lp_add_u64(uint64_t a, uint64_t b, uint64_t *ret)
 {

@@ -24,20 +24,6 @@ struct counting {
     uint64_t blocked;  /* elements of whole blocks */
 };
 
-static uint64_t load_element(const uint8_t *p, uint32_t n_bytes)
-{
-    switch (n_bytes) {
-    case 8:
-        return lp_load_u64(p);
-    case 4:
-        return lp_load_u32(p);
-    case 2:
-        return lp_load_u16(p);
-    default:
-        return *p;
-    }
-}
-
 /* Bits that an ideal code of these counts takes in all. */
 static double ideal_bits(const uint32_t *count, uint64_t n_values, uint64_t n)
 {
@@ -90,7 +76,7 @@ static void count_run(struct counting *c, const uint8_t *elements, uint64_t firs
     uint64_t column = first % c->period;
 
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t element = load_element(elements + i * c->elem_bytes, c->elem_bytes);
+        const uint64_t element = lp_load_uint(elements + i * c->elem_bytes, c->elem_bytes);
 
         a->zeros += element == 0;
         if (c->word_count != NULL)

@@ -85,7 +85,7 @@ static int set_values(struct lp_dict *dict, const uint8_t *values, struct lp_err
 
     memcpy(dict->values, values, (size_t)dict->n_values * dict->elem_bytes);
     for (uint32_t i = 0; i < dict->n_values; i++) {
-        const uint64_t word = lp_dict_load(values + (size_t)i * dict->elem_bytes, dict->elem_bytes);
+        const uint64_t word = lp_load_uint(values + (size_t)i * dict->elem_bytes, dict->elem_bytes);
         uint32_t slot = lp_dict_slot(dict, lp_dict_fold(word));
 
         if (lp_dict_find(dict, word) != lp_dict_symbols(dict))

@@ -87,7 +87,7 @@ static int count_wide(struct study *study, const uint8_t *elements, struct lp_er
     if (study->counted == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory to count values");
     for (uint64_t i = 0; i < study->n; i++) {
-        if (!count_one(study, lp_dict_load(elements + i * study->elem_bytes, study->elem_bytes)))
+        if (!count_one(study, lp_load_uint(elements + i * study->elem_bytes, study->elem_bytes)))
             return lp_error_set(err, LP_ENOTSUP, "more than %u distinct values",
                                 LP_DICT_DISTINCT_MAX);
     }
@@ -163,7 +163,7 @@ static int make_dict(struct lp_dict *ret_dict, const struct study *study, struct
         n_symbols += (1u << study->best.widths[k]) - 1;
     n_symbols = values_of(study, n_symbols);
     for (uint32_t i = 0; i < n_symbols; i++)
-        lp_dict_store(values + (size_t)i * study->elem_bytes, study->elem_bytes,
+        lp_store_uint(values + (size_t)i * study->elem_bytes, study->elem_bytes,
                       study->counted[i].value);
     return lp_codec_dict_init(ret_dict, study->elem_bytes, study->best.n, study->best.widths,
                               n_symbols, values, err);

@@ -113,20 +113,6 @@ int lp_codec_lane_check_columns(const struct lp_geometry *geometry, uint32_t rec
 /* --- counting ----------------------------------------------------------------------------------
  */
 
-static inline uint64_t load_element(const uint8_t *p, uint32_t elem_bytes)
-{
-    switch (elem_bytes) {
-    case 8:
-        return lp_load_u64(p);
-    case 4:
-        return lp_load_u32(p);
-    case 2:
-        return lp_load_u16(p);
-    default:
-        return *p;
-    }
-}
-
 /* n elements whose first has this phase in the group that begins at counts. elem_bytes is constant
  * where this is called. */
 static inline __attribute__((always_inline)) void count_run_of(const struct counter *counter,
@@ -144,7 +130,7 @@ static inline __attribute__((always_inline)) void count_run_of(const struct coun
         uint32_t *column = counts + ((size_t)phase << bits);
 
         for (uint32_t i = 0; i < now; i++, p += elem_bytes, column += mask + 1)
-            column[load_element(p, elem_bytes) >> shift & mask]++;
+            column[lp_load_uint(p, elem_bytes) >> shift & mask]++;
         n -= now;
         phase = 0;
     }

@@ -37,37 +37,6 @@ static inline uint32_t lp_dict_symbols(const struct lp_dict *dict)
     return dict->first[dict->n_levels];
 }
 
-static inline uint64_t lp_dict_load(const void *p, uint32_t elem_bytes)
-{
-    switch (elem_bytes) {
-    case 8:
-        return lp_load_u64(p);
-    case 4:
-        return lp_load_u32(p);
-    case 2:
-        return lp_load_u16(p);
-    default:
-        return *(const uint8_t *)p;
-    }
-}
-
-static inline void lp_dict_store(void *p, uint32_t elem_bytes, uint64_t word)
-{
-    switch (elem_bytes) {
-    case 8:
-        lp_store_u64(p, word);
-        break;
-    case 4:
-        lp_store_u32(p, (uint32_t)word);
-        break;
-    case 2:
-        lp_store_u16(p, (uint16_t)word);
-        break;
-    default:
-        *(uint8_t *)p = (uint8_t)word;
-    }
-}
-
 /* What is hashed: either half of a wide value may be the same for all. */
 static inline uint32_t lp_dict_fold(uint64_t word)
 {
@@ -93,7 +62,7 @@ lp_dict_find_of(const struct lp_dict *dict, const uint32_t elem_bytes, uint64_t 
 
         if ((uint16_t)dict->slots[slot] == (uint16_t)fold &&
             (elem_bytes <= 2 ||
-             lp_dict_load(dict->values + (size_t)symbol * elem_bytes, elem_bytes) == word))
+             lp_load_uint(dict->values + (size_t)symbol * elem_bytes, elem_bytes) == word))
             return symbol;
     }
     return lp_dict_symbols(dict);

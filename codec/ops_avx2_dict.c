@@ -217,7 +217,7 @@ static LP_ALWAYS_INLINE void look_up_of(const struct lp_dict *dict, const uint32
 
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t symbol =
-            lp_dict_find_of(dict, elem_bytes, lp_dict_load(src + i * elem_bytes, elem_bytes));
+            lp_dict_find_of(dict, elem_bytes, lp_load_uint(src + i * elem_bytes, elem_bytes));
 
         symbols[i] = (uint16_t)(symbol < n_symbols ? symbol : n_symbols + i);
     }

@@ -7,64 +7,9 @@
 #include "codec/ops_dict.h"
 #include "codec/ops_ibp.h"
 #include "codec/ops_sparse.h"
+#include "codec/scalar_codes.h"
 
 #include <string.h>
-
-static uint32_t load_bit(const uint8_t *src, uint64_t bit)
-{
-    return src[bit / 8] >> (bit % 8) & 1;
-}
-
-/* Code i of a level: one bit from each of its planes. */
-static uint32_t load_code(const uint8_t *src, uint64_t level_bit, uint32_t width, uint32_t count,
-                          uint32_t i)
-{
-    uint32_t code = 0;
-
-    for (uint32_t p = 0; p < width; p++)
-        code |= load_bit(src, level_bit + (uint64_t)p * count + i) << p;
-    return code;
-}
-
-static uint32_t count_zeros(const uint8_t *src, uint64_t bit, uint32_t width, uint32_t count)
-{
-    uint32_t zeros = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        zeros += load_code(src, bit, width, count, i) == 0;
-    return zeros;
-}
-
-static uint64_t load_word(const void *p, uint32_t n_bytes)
-{
-    switch (n_bytes) {
-    case 8:
-        return lp_load_u64(p);
-    case 4:
-        return lp_load_u32(p);
-    case 2:
-        return lp_load_u16(p);
-    default:
-        return *(const uint8_t *)p;
-    }
-}
-
-static void store_word(void *p, uint32_t n_bytes, uint64_t word)
-{
-    switch (n_bytes) {
-    case 8:
-        lp_store_u64(p, word);
-        break;
-    case 4:
-        lp_store_u32(p, (uint32_t)word);
-        break;
-    case 2:
-        lp_store_u16(p, (uint16_t)word);
-        break;
-    default:
-        *(uint8_t *)p = (uint8_t)word;
-    }
-}
 
 /* The other bits of element i, from byte arrays and planes. */
 static uint64_t load_other(const struct lp_lane *lane, const uint8_t *src,
@@ -77,12 +22,13 @@ static uint64_t load_other(const struct lp_lane *lane, const uint8_t *src,
     for (uint32_t size = 4; size > 0; size /= 2) {
         if ((lane->byte_bits / 8 & size) == 0)
             continue;
-        other |= load_word(array + (size_t)i * size, size) << shift;
+        other |= lp_load_uint(array + (size_t)i * size, size) << shift;
         array += (size_t)n * size;
         shift += 8 * size;
     }
     for (uint32_t p = 0; p < lane->plane_bits; p++)
-        other |= (uint64_t)load_bit(src, parts->planes_bit + (uint64_t)p * n + i) << (shift + p);
+        other |= (uint64_t)lp_scalar_load_bit(src, parts->planes_bit + (uint64_t)p * n + i)
+                 << (shift + p);
     return other;
 }
 
@@ -99,7 +45,8 @@ static uint32_t next_exponent(const struct lp_lane *lane, const uint8_t *src,
 
         if (next[k] == parts->count[k])
             return EXPONENT_NONE;
-        code = load_code(src, parts->level_bit[k], lane->widths[k], parts->count[k], next[k]++);
+        code = lp_scalar_load_code(src, parts->level_bit[k], lane->widths[k], parts->count[k],
+                                   next[k]++);
         if (code != 0)
             return (parts->base + lane->rank_at[k << LP_LANE_LEVEL_SHIFT | code]) &
                    lane->exponent_mask;
@@ -127,7 +74,7 @@ int lp_codec_scalar_lane_decode(const struct lp_lane *lane, const void *src, uin
     struct lp_lane_parts parts;
 
     (void)ahead;
-    if (!lp_lane_find_parts(lane, src, src_bytes, align_bytes, n, count_zeros, &parts))
+    if (!lp_lane_find_parts(lane, src, src_bytes, align_bytes, n, lp_scalar_count_zeros, &parts))
         return LP_ECORRUPT;
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t other = load_other(lane, src, &parts, n, i);
@@ -135,8 +82,8 @@ int lp_codec_scalar_lane_decode(const struct lp_lane *lane, const void *src, uin
 
         if (exponent == EXPONENT_NONE)
             return LP_ECORRUPT;
-        store_word((uint8_t *)dst + (size_t)i * lane->elem_bytes, lane->elem_bytes,
-                   join(lane, exponent, other));
+        lp_store_uint((uint8_t *)dst + (size_t)i * lane->elem_bytes, lane->elem_bytes,
+                      join(lane, exponent, other));
     }
     return 0;
 }
@@ -157,7 +104,7 @@ static void put_bit(struct bit_writer *out, uint32_t value)
 
 static uint64_t load_element(const struct lp_lane *lane, const void *src, uint32_t i)
 {
-    return load_word((const uint8_t *)src + (size_t)i * lane->elem_bytes, lane->elem_bytes);
+    return lp_load_uint((const uint8_t *)src + (size_t)i * lane->elem_bytes, lane->elem_bytes);
 }
 
 /* Element i split: its exponent, and its other bits in *ret_other. */
@@ -190,7 +137,7 @@ static uint8_t *put_arrays(const struct lp_lane *lane, const void *src, uint32_t
             continue;
         for (uint32_t i = 0; i < n; i++) {
             (void)split(lane, src, i, &other);
-            store_word(dst + (size_t)i * size, size, other >> shift);
+            lp_store_uint(dst + (size_t)i * size, size, other >> shift);
         }
         dst += (size_t)n * size;
         shift += 8 * size;
@@ -230,7 +177,7 @@ static uint8_t *put_raw_exponents(const struct lp_lane *lane, const void *src, u
     for (uint32_t i = 0; i < n; i++) {
         if (place_at(lane, src, i, base) >> LP_LANE_LEVEL_SHIFT != lane->n_levels)
             continue;
-        store_word(dst, lane->escape_bytes, split(lane, src, i, &other));
+        lp_store_uint(dst, lane->escape_bytes, split(lane, src, i, &other));
         dst += lane->escape_bytes;
     }
     return dst;
@@ -243,7 +190,8 @@ void lp_codec_scalar_exponent_histogram(uint32_t dtype, const void *src, uint64_
     const uint32_t mask = (1u << bits) - 1;
 
     for (uint64_t i = 0; i < n; i++)
-        hist[load_word((const uint8_t *)src + i * info->bytes, info->bytes) >> info->mantissa_bits &
+        hist[lp_load_uint((const uint8_t *)src + i * info->bytes, info->bytes) >>
+                 info->mantissa_bits &
              mask]++;
 }
 
@@ -277,7 +225,7 @@ uint32_t lp_codec_scalar_lane_encode(const struct lp_lane *lane, const void *src
         return 0;
     end = put_arrays(lane, src, n, dst);
     if (lane->base_bytes != 0)
-        store_word(end, lane->base_bytes, base);
+        lp_store_uint(end, lane->base_bytes, base);
     out.dst = end + lane->base_bytes;
     out.bit = 0;
     put_planes(lane, src, n, base, &out);
@@ -292,13 +240,14 @@ void lp_codec_scalar_exponent_shift(const struct lp_lane *lane, void *elements, 
     uint8_t *p = elements;
 
     for (uint32_t i = 0; i < n; i++, p += lane->elem_bytes) {
-        const uint64_t word = load_word(p, lane->elem_bytes);
-        const uint64_t base = load_word((const uint8_t *)bases + (size_t)phase * lane->escape_bytes,
-                                        lane->escape_bytes)
-                              << lane->mantissa_bits;
+        const uint64_t word = lp_load_uint(p, lane->elem_bytes);
+        const uint64_t base =
+            lp_load_uint((const uint8_t *)bases + (size_t)phase * lane->escape_bytes,
+                         lane->escape_bytes)
+            << lane->mantissa_bits;
         const uint64_t moved = subtract ? word - base : word + base;
 
-        store_word(p, lane->elem_bytes, (word & ~field) | (moved & field));
+        lp_store_uint(p, lane->elem_bytes, (word & ~field) | (moved & field));
         phase = phase + 1 < lane->column_period ? phase + 1 : 0;
     }
 }

@@ -3,33 +3,12 @@
  * tells it. */
 #include "codec/dict_parts.h"
 #include "codec/ops_dict.h"
+#include "codec/scalar_codes.h"
 
 #include <string.h>
 
 /* No symbol: a code without a value, or the source has changed since its parts were counted. */
 #define SYMBOL_NONE UINT32_MAX
-
-static uint32_t load_code(const uint8_t *src, uint64_t level_bit, uint32_t width, uint32_t count,
-                          uint32_t i)
-{
-    uint32_t code = 0;
-
-    for (uint32_t p = 0; p < width; p++) {
-        const uint64_t bit = level_bit + (uint64_t)p * count + i;
-
-        code |= (src[bit / 8] >> (bit % 8) & 1u) << p;
-    }
-    return code;
-}
-
-static uint32_t count_zeros(const uint8_t *src, uint64_t bit, uint32_t width, uint32_t count)
-{
-    uint32_t zeros = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        zeros += load_code(src, bit, width, count, i) == 0;
-    return zeros;
-}
 
 /* The next element's symbol, n_symbols for a raw one; next[k] counts what has been read of level k.
  */
@@ -41,7 +20,8 @@ static uint32_t next_symbol(const struct lp_dict *dict, const uint8_t *src,
 
         if (next[k] == parts->count[k])
             return SYMBOL_NONE;
-        code = load_code(src, parts->level_bit[k], dict->widths[k], parts->count[k], next[k]++);
+        code = lp_scalar_load_code(src, parts->level_bit[k], dict->widths[k], parts->count[k],
+                                   next[k]++);
         symbol = dict->first[k] + code - 1;
         if (code != 0)
             return symbol < dict->n_values ? symbol : SYMBOL_NONE;
@@ -59,7 +39,7 @@ int lp_codec_scalar_dict_decode(const struct lp_dict *dict, const void *src, uin
     const uint8_t *raw;
     uint8_t *out = dst;
 
-    if (!lp_dict_find_parts(dict, src, src_bytes, align_bytes, n, count_zeros, &parts))
+    if (!lp_dict_find_parts(dict, src, src_bytes, align_bytes, n, lp_scalar_count_zeros, &parts))
         return LP_ECORRUPT;
     raw = (const uint8_t *)src + parts.raw_byte;
     for (uint32_t i = 0; i < n; i++, out += size) {
@@ -79,7 +59,7 @@ static uint32_t symbol_at(const struct lp_dict *dict, const void *src, uint32_t 
 {
     const uint8_t *const p = (const uint8_t *)src + (size_t)i * dict->elem_bytes;
 
-    return lp_dict_find(dict, lp_dict_load(p, dict->elem_bytes));
+    return lp_dict_find(dict, lp_load_uint(p, dict->elem_bytes));
 }
 
 /* Elements that reach each level; then raw ones. Returns the codec's size. */

@@ -43,7 +43,7 @@ static bool read_input(struct input *ret_input, const uint8_t *data, size_t size
     }
     n_values = n_symbols - data[9] % last;
     for (uint32_t i = 0; i < n_values; i++)
-        lp_dict_store(values + (size_t)i * elem_bytes, elem_bytes,
+        lp_store_uint(values + (size_t)i * elem_bytes, elem_bytes,
                       data[0] >> 7 != 0 ? (uint64_t)i << 48 | i : i * 0x101u);
     if (lp_codec_dict_init(&ret_input->dict, elem_bytes, n_levels, widths, n_values, values, NULL) <
         0)

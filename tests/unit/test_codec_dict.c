@@ -35,7 +35,7 @@ static void fill_ranked(uint32_t elem_bytes, uint32_t n, uint32_t n_values, uint
         const uint64_t random = samples_next(&seed);
         const uint32_t range = (uint32_t)(random % n_values) + 1;
 
-        lp_dict_store(elements + (size_t)i * elem_bytes, elem_bytes,
+        lp_store_uint(elements + (size_t)i * elem_bytes, elem_bytes,
                       value_of((uint32_t)(random >> 32) % range, elem_bytes));
     }
 }
@@ -47,7 +47,7 @@ static int make(struct lp_dict *ret_dict, uint32_t elem_bytes, uint32_t n_levels
     uint8_t values[8 * 1500];
 
     for (uint32_t i = 0; i < n_values; i++)
-        lp_dict_store(values + (size_t)i * elem_bytes, elem_bytes, value_of(i, elem_bytes));
+        lp_store_uint(values + (size_t)i * elem_bytes, elem_bytes, value_of(i, elem_bytes));
     return lp_codec_dict_init(ret_dict, elem_bytes, n_levels, widths, n_values, values, NULL);
 }
 

@@ -93,7 +93,7 @@ static bool make_dict(struct lp_dict *ret_dict, uint32_t elem_bytes, size_t shap
     if (turn % 3 != 0)
         n_values -= turn % (n_values - before);
     for (uint32_t i = 0; i < n_values; i++)
-        lp_dict_store(bench.values + (size_t)i * elem_bytes, elem_bytes,
+        lp_store_uint(bench.values + (size_t)i * elem_bytes, elem_bytes,
                       value_of(i, elem_bytes, turn));
     cr_assert_eq(lp_codec_dict_init(ret_dict, elem_bytes, shapes[shape].n_levels,
                                     shapes[shape].widths, n_values, bench.values, NULL),
@@ -115,7 +115,7 @@ static void fill(const struct lp_dict *dict, uint32_t n, uint32_t turn)
             range = 1 + (uint32_t)(random >> 8) % LP_MIN(range, 40);
         if (turn % 4 != 0 && random % 64 < turn % 16)
             range += 300;
-        lp_dict_store(bench.elements + (size_t)i * dict->elem_bytes, dict->elem_bytes,
+        lp_store_uint(bench.elements + (size_t)i * dict->elem_bytes, dict->elem_bytes,
                       value_of((uint32_t)(random >> 32) % range, dict->elem_bytes, turn));
     }
 }
