@@ -33,7 +33,8 @@ run_json 'd["name"], d["output"], d["dtype"], d["shape"]' \
     lanepack get run/a --rows rows32.npy -o back.npy --json
 py 'print(np.array_equal(np.load("back.npy"), np.load("a.npy")[[7, 0, 2999, 7]]))'
 run lanepack get a --rows none.npy -o back.npy
-for shape in 2305843009213693952,0 0,576460752303423488; do # nothing to read, of many or of wide rows
+# Nothing to read: of many rows, and of wide ones.
+for shape in 2305843009213693952,0 0,576460752303423488; do
     lanepack put a.npy --name none --replace --dtype u8 --shape "$shape" >/dev/null
     run lanepack get none -o back.npy
 done
