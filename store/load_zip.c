@@ -33,6 +33,9 @@ static int fail(const struct lp_load_zip *zip, zip_error_t *failure, const char 
                             LP_LOAD_NPZ_DIRECTORY_MAX);
     if (zip->read_errno != 0)
         return lp_error_set_errno(err, LP_EIO, zip->read_errno, "%s", what);
+    if (zip_error_code_zip(failure) == ZIP_ER_NOENT) /* its own words would be "No such file" */
+        return lp_error_set(err, LP_ECORRUPT,
+                            "%s: a size or place of 2^32 - 1 without a zip64 field", what);
     if (zip_error_code_zip(failure) == ZIP_ER_EXISTS)
         return lp_error_set(err, LP_ECORRUPT, "%s: two members have the same name", what);
     switch (zip_error_code_zip(failure)) {

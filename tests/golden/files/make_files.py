@@ -365,6 +365,8 @@ INVALID = {
     "npz_two_disks": ("npz", npz(Member("a.npy", NPY), disk=1), "LP_ENOTSUP", "zip archive"),
     "npz_name_in_front_differs": ("npz", npz(Member("a.npy", NPY, local_name=b"b.npy")),
                                   "LP_ECORRUPT", "zip archive"),
+    "npz_size_without_zip64": ("npz", npz(Member("a.npy", NPY, 8)).replace(
+        struct.pack("<I", len(NPY)), b"\xff" * 4), "LP_ECORRUPT", "without a zip64 field"),
     # npz: members
     "npz_no_npy": ("npz", npz(Member("a.npy", NPY), Member("readme.txt", b"words")), "LP_ENOTSUP",
                    "member 'readme.txt': is no .npy"),
