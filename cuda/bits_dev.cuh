@@ -252,6 +252,20 @@ LP_DEVICE void lp_gpu_set_element(uint32_t (&to)[2 * ELEM], uint32_t i, const ui
     }
 }
 
+/* The same, where zeros stand. */
+template <uint32_t ELEM>
+LP_DEVICE void lp_gpu_add_element(uint32_t (&to)[2 * ELEM], uint32_t i, const uint32_t value[2])
+{
+    if constexpr (ELEM == 8) {
+        to[2 * i] |= value[0];
+        to[2 * i + 1] |= value[1];
+    } else {
+        constexpr uint32_t PER_WORD = 4 / ELEM;
+
+        to[i / PER_WORD] |= value[0] << (8 * ELEM * (i % PER_WORD));
+    }
+}
+
 template <uint32_t ELEM>
 LP_DEVICE void lp_gpu_get_element(uint32_t ret[2], const uint32_t (&from)[2 * ELEM], uint32_t i)
 {

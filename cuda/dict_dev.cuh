@@ -21,6 +21,7 @@
 struct lp_dict_state {
     lp_gpu_words string;
     const unsigned char *bytes; /* the record */
+    unsigned char *scratch;     /* of the warp, LP_GATHER_SCRATCH_DICT_BYTES */
     uint32_t lane;
     uint32_t bit, count; /* lane k: of level k; behind the last level, raw elements */
     uint32_t done;       /* lane k: codes of the steps before in level k */
@@ -47,6 +48,7 @@ LP_DEVICE bool lp_dict_begin(lp_dict_state &s, const lp_gpu_record &record,
 
     s.string = lp_gpu_shared_words(record.bytes);
     s.bytes = record.bytes;
+    s.scratch = record.scratch;
     s.lane = record.lane;
     s.bit = 0;
     s.count = 0;
@@ -78,11 +80,12 @@ struct lp_dict_codes {
     uint32_t pending;
 };
 
-/* One level's codes go to the elements that wait for them. */
-LP_DEVICE void lp_dict_place_codes(lp_dict_codes &to, const uint32_t codes[2], uint32_t level)
+/* Codes go to the elements that wait for them, in order; those that get 0 go on waiting. ret_coded
+ * gets bytes of 1 where one has got a code. */
+LP_DEVICE void lp_dict_place_codes(lp_dict_codes &to, const uint32_t codes[2],
+                                   uint32_t ret_coded[2])
 {
     const uint32_t ranks = lp_gpu_nibble_ranks(to.pending);
-    uint32_t coded[2];
 
 #pragma unroll
     for (uint32_t i = 0; i < 2; i++) {
@@ -90,10 +93,78 @@ LP_DEVICE void lp_dict_place_codes(lp_dict_codes &to, const uint32_t codes[2], u
                                 lp_gpu_byte_mask(to.pending >> (16 * i));
 
         to.code[i] |= placed;
-        coded[i] = (((placed & 0x7f7f7f7fu) + 0x7f7f7f7fu) | placed) >> 7 & 0x01010101u;
-        to.level[i] |= coded[i] * level;
+        ret_coded[i] = (((placed & 0x7f7f7f7fu) + 0x7f7f7f7fu) | placed) >> 7 & 0x01010101u;
     }
-    to.pending &= ~lp_gpu_nibbles_of_bytes(coded);
+    to.pending &= ~lp_gpu_nibbles_of_bytes(ret_coded);
+}
+
+/* One level's. */
+LP_DEVICE void lp_dict_place_level(lp_dict_codes &to, const uint32_t codes[2], uint32_t level)
+{
+    uint32_t coded[2];
+
+    lp_dict_place_codes(to, codes, coded);
+    to.level[0] |= coded[0] * level;
+    to.level[1] |= coded[1] * level;
+}
+
+/* The other levels of 32 elements at most, which wait from that level on: a lane each, whatever
+ * lane they belong to. Returns level << 8 | code of the lane's, or 0; total becomes how many of
+ * them no level has coded. */
+LP_DEVICE uint32_t lp_dict_look_at_few(lp_dict_state &s, const lp_gather_table &table,
+                                       uint32_t level, uint32_t widths, uint32_t &total)
+{
+    const uint32_t below = (1u << s.lane) - 1;
+    uint32_t rank = __shfl_sync(0xffffffffu, s.done, (int)level - 1) - total + s.lane, index = 0;
+    bool waits = s.lane < total;
+
+    for (uint32_t k = level; k < table.dict.n_levels && total != 0; k++) {
+        const uint32_t step = __shfl_sync(0xffffffffu, s.count, (int)k), width = widths & 15;
+        uint32_t at = __shfl_sync(0xffffffffu, s.bit, (int)k) + (waits ? rank : 0) + width * step;
+        uint32_t code = 0;
+
+        for (uint32_t plane = width; plane > 0; plane--) {
+            at -= step;
+            code = lp_gpu_mad<2>(code, lp_gpu_window(s.string, at) & 1);
+        }
+        index = waits && code != 0 ? k << 8 | code : index;
+        waits = waits && code == 0;
+        widths >>= 4;
+
+        const uint32_t left = __ballot_sync(0xffffffffu, waits);
+        total = (uint32_t)__popc(left);
+        rank = __shfl_sync(0xffffffffu, s.done, (int)k) + (uint32_t)__popc(left & below);
+        if (s.lane == k)
+            s.done += total;
+    }
+    return index;
+}
+
+/* What each lane has found for one element goes to the elements that wait: a lane's are those from
+ * the rank-th on. */
+LP_DEVICE void lp_dict_share(const lp_dict_state &s, lp_dict_codes &to, uint32_t index,
+                             uint32_t rank)
+{
+    const uint32_t *const w = reinterpret_cast<const uint32_t *>(s.scratch) + (rank >> 1);
+    const uint32_t ranks = lp_gpu_nibble_ranks(to.pending), waited = to.pending;
+    uint32_t pairs[4], codes[2], levels[2], coded[2];
+
+    lp_gpu_as<uint16_t>(s.scratch)[s.lane] = (uint16_t)index;
+    __syncwarp();
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++)
+        pairs[i] = __funnelshift_r(w[i], w[i + 1], 16 * (rank & 1));
+    __syncwarp();
+#pragma unroll
+    for (uint32_t i = 0; i < 2; i++) {
+        codes[i] = __byte_perm(pairs[2 * i], pairs[2 * i + 1], 0x6420);
+        levels[i] = __byte_perm(pairs[2 * i], pairs[2 * i + 1], 0x7531);
+    }
+    lp_dict_place_codes(to, codes, coded);
+#pragma unroll
+    for (uint32_t i = 0; i < 2; i++)
+        to.level[i] |= lp_gpu_permute(levels[0], levels[1], ranks >> (16 * i)) &
+                       lp_gpu_byte_mask(waited >> (16 * i));
 }
 
 /* The codes of eight elements from at on, of which the record has count. Returns the rank of the
@@ -104,24 +175,53 @@ LP_DEVICE uint32_t lp_dict_look(lp_dict_state &s, const lp_gather_table &table, 
     uint32_t widths = table.dict.widths, rank = at, total = 1;
 
     to = {{0, 0}, {0, 0}, LP_NIBBLES ^ lp_gpu_nibbles_from(count)};
-    for (uint32_t k = 0; k < table.dict.n_levels && total != 0; k++) {
+    for (uint32_t k = 0; k < table.dict.n_levels && total != 0;) {
         const uint32_t bit = __shfl_sync(0xffffffffu, s.bit, (int)k),
                        step = __shfl_sync(0xffffffffu, s.count, (int)k);
         uint32_t codes[2];
 
         lp_gpu_planes<LP_DICT_WIDTH_MAX>(codes, s.string, bit + rank, step, widths & 15);
         lp_gpu_transpose(codes);
-        lp_dict_place_codes(to, codes, k);
+        lp_dict_place_level(to, codes, k);
         widths >>= 4;
 
-        const uint32_t own = (uint32_t)__popc(to.pending), ends = lp_gpu_scan(own);
+        uint32_t own = (uint32_t)__popc(to.pending), ends = lp_gpu_scan(own);
         total = lp_gpu_last(ends);
         rank = __shfl_sync(0xffffffffu, s.done, (int)k) + ends - own;
         if (s.lane == k)
             s.done += total;
+        k++;
+        if (k < table.dict.n_levels && total - 1 < 32) {
+            const uint32_t index = lp_dict_look_at_few(s, table, k, widths, total);
+
+            lp_dict_share(s, to, index, ends - own);
+            own = (uint32_t)__popc(to.pending);
+            ends = lp_gpu_scan(own);
+            rank =
+                __shfl_sync(0xffffffffu, s.done, (int)table.dict.n_levels - 1) - total + ends - own;
+            break;
+        }
     }
     any_raw = total != 0;
     return rank;
+}
+
+/* The raw elements, from the rank-th on, to where a nibble of pending holds a one. What stands
+ * there is what index 0 stands for: zeros. */
+template <uint32_t ELEM>
+LP_DEVICE void lp_dict_take_raw(const lp_dict_state &s, uint32_t pending, uint32_t rank,
+                                uint32_t (&to)[2 * ELEM])
+{
+#pragma unroll
+    for (uint32_t i = 0; i < 8; i++) {
+        if ((pending >> (4 * i) & 1) == 0)
+            continue;
+        uint32_t value[2];
+
+        lp_gpu_load_element<ELEM>(value, s.bytes, s.raw_byte + rank * ELEM);
+        lp_gpu_add_element<ELEM>(to, i, value);
+        rank++;
+    }
 }
 
 /* Elements by what lp_dict_look() has found. */
@@ -131,7 +231,7 @@ LP_DEVICE void lp_dict_elements(lp_dict_state &s, const lp_gather_table &table, 
 {
     lp_dict_codes c;
     bool any_raw;
-    uint32_t rank = lp_dict_look(s, table, at, count, c, any_raw);
+    const uint32_t rank = lp_dict_look(s, table, at, count, c, any_raw);
 
 #pragma unroll
     for (uint32_t i = 0; i < 8; i++) {
@@ -142,12 +242,10 @@ LP_DEVICE void lp_dict_elements(lp_dict_state &s, const lp_gather_table &table, 
 
         s.most = max(s.most, index);
         lp_gpu_load_global<ELEM>(value, table.meta_dev + index * ELEM);
-        if (any_raw && (c.pending >> (4 * i) & 1) != 0) {
-            lp_gpu_load_element<ELEM>(value, s.bytes, s.raw_byte + rank * ELEM);
-            rank++;
-        }
         lp_gpu_set_element<ELEM>(to, i, value);
     }
+    if (any_raw)
+        lp_dict_take_raw<ELEM>(s, c.pending, rank, to);
 }
 
 /* Every code that was seen has a value. */

@@ -21,7 +21,8 @@
 #define LP_GATHER_SCRATCH_NONE 0u
 #define LP_GATHER_SCRATCH_LANE_BYTES                                                               \
     64u /* 32 exponents, and what a read of eight may reach behind them */
-#define LP_GATHER_SCRATCH_SPARSE_BYTES 1024u /* 512 places */
+#define LP_GATHER_SCRATCH_DICT_BYTES 80u /* 32 codes, and eight behind them */
+#define LP_GATHER_SCRATCH_SPARSE_BYTES (LP_GATHER_SCRATCH_DICT_BYTES + 1024u) /* and 512 places */
 #define LP_GATHER_ITEM_STAGES 2u /* records of a warp in shared memory: decoded, and on its way */
 /* Readable behind a staged record. A record of one step is decoded before its size is checked: its
  * levels say where they end, and however wrong they are, no more than 15 bits and a raw exponent

@@ -294,8 +294,9 @@ uint32_t lp_gpu_plan_scratch(const struct lp_gather_table *table)
         return LP_GATHER_SCRATCH_LANE_BYTES;
     case LP_CODEC_SPARSE:
         return LP_GATHER_SCRATCH_SPARSE_BYTES;
-    case LP_CODEC_IBP:
     case LP_CODEC_DICT:
+        return LP_GATHER_SCRATCH_DICT_BYTES;
+    case LP_CODEC_IBP:
     case LP_CODEC_RAW:
     case LP_CODEC_AUTO:
     case LP_CODEC_END:

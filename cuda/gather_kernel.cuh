@@ -245,7 +245,7 @@ template <class F, class L> struct lp_gather_lane {
     }
 };
 template <uint32_t ELEM> struct lp_gather_dict_values {
-    static constexpr uint32_t SCRATCH = LP_GATHER_SCRATCH_NONE;
+    static constexpr uint32_t SCRATCH = LP_GATHER_SCRATCH_DICT_BYTES;
     LP_DEVICE bool decode(const lp_gpu_record &record, const lp_gather_table &table)
     {
         return lp_gpu_decode_dict<ELEM>(record, table);

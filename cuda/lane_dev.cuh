@@ -350,8 +350,8 @@ LP_DEVICE void lp_lane_level(lp_lane_state<F> &s, const lp_gather_table &table, 
 {
     const uint32_t width = L::width(table, K);
     constexpr bool BYTES = K == 0 && FIRST && ONE; /* 256 elements: each plane begins with a byte */
-    uint32_t codes = lp_lane_eight_bits < BYTES || (K == 0 && FIRST) > (s, s.bit[K] + rank),
-             any = codes;
+    constexpr bool BYTE = K == 0 && FIRST && (ONE || F::NO_PLANES); /* the first one does */
+    uint32_t codes = lp_lane_eight_bits<BYTE>(s, s.bit[K] + rank), any = codes;
 
     if (width > 1) {
         const uint32_t plane = lp_lane_eight_bits<BYTES>(s, s.bit[K] + s.count[K] + rank);

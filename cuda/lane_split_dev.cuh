@@ -72,9 +72,11 @@ LP_DEVICE uint32_t lp_lane_byte(const uint32_t bytes[2], uint32_t i)
 
 /* --- splits that are known -------------------------------------------------------------------- */
 
-/* bytes(), planes(): of an element's other bits. EXPONENT_MASK: 2^E - 1. */
+/* bytes(), planes(): of an element's other bits. EXPONENT_MASK: 2^E - 1. NO_PLANES: the
+ * levels follow whole bytes. */
 struct lp_lane_bf16 {
     static constexpr uint32_t ELEM = 2, WIDE_EXPONENT = 0, EXPONENT_MASK = 0xff;
+    static constexpr bool NO_PLANES = true;
     LP_DEVICE uint32_t bytes(const lp_gather_table &)
     {
         return 1;
@@ -96,6 +98,7 @@ struct lp_lane_bf16 {
 /* Planes: mantissa bits 8 and 9, sign. */
 struct lp_lane_f16 {
     static constexpr uint32_t ELEM = 2, WIDE_EXPONENT = 0, EXPONENT_MASK = 0x1f;
+    static constexpr bool NO_PLANES = false;
     LP_DEVICE uint32_t bytes(const lp_gather_table &)
     {
         return 1;
@@ -129,6 +132,7 @@ struct lp_lane_f16 {
 /* Where the sign is constant, what is left of the third byte lies in planes. */
 struct lp_lane_f32 {
     static constexpr uint32_t ELEM = 4, WIDE_EXPONENT = 0, EXPONENT_MASK = 0xff;
+    static constexpr bool NO_PLANES = false; /* where the sign is constant */
     LP_DEVICE uint32_t bytes(const lp_gather_table &table)
     {
         return table.split.bytes;
@@ -261,6 +265,7 @@ LP_DEVICE void lp_lane_join_any(uint32_t (&to)[16], const lp_lane_place &p,
 template <uint32_t BYTES> struct lp_lane_any_split {
     static constexpr uint32_t ELEM = BYTES, WIDE_EXPONENT = BYTES == 8;
     static constexpr uint32_t EXPONENT_MASK = 0; /* the table tells */
+    static constexpr bool NO_PLANES = false;
     LP_DEVICE uint32_t bytes(const lp_gather_table &table)
     {
         return table.split.bytes;

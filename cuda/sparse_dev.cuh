@@ -15,7 +15,9 @@
 /* Places that are kept: those of a step of values, and what one pass over the bits may find beyond
  * its end. */
 #define LP_SPARSE_RING (2 * LP_SPARSE_STEP)
-static_assert(LP_SPARSE_RING * sizeof(uint16_t) == LP_GATHER_SCRATCH_SPARSE_BYTES, "the ring");
+static_assert(LP_SPARSE_RING * sizeof(uint16_t) + LP_GATHER_SCRATCH_DICT_BYTES ==
+                  LP_GATHER_SCRATCH_SPARSE_BYTES,
+              "the ring lies behind what codec dict uses");
 
 struct lp_sparse_places {
     lp_gpu_words string;
@@ -44,7 +46,7 @@ LP_DEVICE void lp_sparse_find_places(lp_sparse_places &p, const lp_gpu_record &r
         bits = upper_bits;
     }
     p.string = lp_gpu_shared_words(record.bytes);
-    p.ring = reinterpret_cast<uint16_t *>(record.scratch);
+    p.ring = reinterpret_cast<uint16_t *>(record.scratch + LP_GATHER_SCRATCH_DICT_BYTES);
     p.lane = record.lane;
     p.elements = n;
     p.count = count;

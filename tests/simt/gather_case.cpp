@@ -8,6 +8,7 @@
 
 extern "C" {
 #include "client/gpu_table.h"
+#include "codec/codec_ibp.h"
 #include "codec/packer.h"
 #include "codec/table.h"
 #include "tests/lib/lpk_memory.h"
@@ -40,6 +41,8 @@ std::string TableSpec::text() const
         s += " of " + std::to_string(distinct) + " values";
     if (percent != 0)
         s += " " + std::to_string(percent) + " %";
+    if (ibp_groups != 0)
+        s += " in " + std::to_string(ibp_groups) + " groups";
     if (!lane.widths.empty()) {
         s += " levels ";
         for (const uint8_t width : lane.widths)
@@ -256,6 +259,41 @@ static int make_lane(packed *ret, const TableSpec &spec, const lp_geometry &geom
     return rc == LP_PACKER_ALL_RAW ? packed_make(ret, &geometry, &plan, data, 0, err) : rc;
 }
 
+/* Group g has the masks that were learned, less every fourth word from g on, so that words which do
+ * not match there decide on the group. */
+static int set_groups(lp_table *table, void *user, lp_error *err)
+{
+    const uint32_t n_groups = *static_cast<const uint32_t *>(user);
+    const lp_ibp_masks learned = table->ibp.set[0];
+    lp_ibp grouped;
+
+    if (lp_codec_ibp_init(&grouped, table->ibp.word_bytes, table->ibp.n_words, n_groups, err) < 0)
+        return -1;
+    for (uint32_t g = 0; g < n_groups; g++) {
+        for (uint32_t j = 0; j < grouped.n_words; j++) {
+            grouped.set[g].mask[j] = j % 4 == g ? 0 : learned.mask[j];
+            grouped.set[g].value[j] = j % 4 == g ? 0 : learned.value[j];
+        }
+    }
+    lp_codec_ibp_derive(&grouped);
+    lp_codec_ibp_fini(&table->ibp);
+    table->ibp = grouped;
+    table->meta_bytes = lp_codec_ibp_meta_bytes(&grouped);
+    return 0;
+}
+
+static int make(packed *ret, const TableSpec &spec, const lp_geometry &geometry,
+                unsigned char *data, lp_error *err)
+{
+    uint32_t n_groups = spec.ibp_groups;
+
+    if (!spec.lane.widths.empty())
+        return make_lane(ret, spec, geometry, data, err);
+    if (n_groups != 0)
+        return packed_make_changed(ret, &geometry, &spec.plan, set_groups, &n_groups, data, err);
+    return packed_make(ret, &geometry, &spec.plan, data, 0, err);
+}
+
 GatherTable::GatherTable(const TableSpec &spec) : view(&own.view), owns(true)
 {
     lp_geometry geometry;
@@ -272,8 +310,7 @@ GatherTable::GatherTable(const TableSpec &spec) : view(&own.view), owns(true)
         draw_from_few(geometry, spec.distinct, spec.seed, data.data());
     if (spec.percent != 0)
         thin_out(geometry, spec.percent, spec.seed, data.data());
-    if ((spec.lane.widths.empty() ? packed_make(&own, &geometry, &spec.plan, data.data(), 0, &err)
-                                  : make_lane(&own, spec, geometry, data.data(), &err)) != 0)
+    if (make(&own, spec, geometry, data.data(), &err) != 0)
         die(spec.text() + ": " + err.text);
     copy();
 }

@@ -72,6 +72,7 @@ struct TableSpec {
     uint32_t distinct = 0; /* values, of which early ones are frequent; 0: as kind has them */
     uint32_t percent = 0;  /* of the elements that are not zero; 0: as kind has them */
     LaneForm lane;
+    uint32_t ibp_groups = 0; /* 2 to 4: records of ibp choose among so many sets of masks */
 
     std::string text() const;
 };

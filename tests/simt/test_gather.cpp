@@ -103,6 +103,7 @@ struct BitForm {
     uint64_t row;
     uint32_t distinct = 0, percent = 0;
     LaneForm lane = {};
+    uint32_t ibp_groups = 0;
 };
 
 std::vector<BitForm> bit_forms()
@@ -116,6 +117,8 @@ std::vector<BitForm> bit_forms()
         {LP_DTYPE_F8_E5M2, LP_CODEC_LANE, 0, LP_LAYOUT_PACKED, 4, 300},
         {LP_DTYPE_F32, LP_CODEC_IBP, 4, LP_LAYOUT_PACKED, 4, 37},
         {LP_DTYPE_I64, LP_CODEC_IBP, 8, LP_LAYOUT_PACKED, 32, 19},
+        {LP_DTYPE_F32, LP_CODEC_IBP, 4, LP_LAYOUT_PACKED, 4, 43, 0, 0, {}, 4},
+        {LP_DTYPE_F64, LP_CODEC_IBP, 8, LP_LAYOUT_SLOTTED, 0, 23, 0, 0, {}, 3},
         {LP_DTYPE_BF16, LP_CODEC_ZIP7, 0, LP_LAYOUT_PACKED, 4, 75},
         {LP_DTYPE_BF16, LP_CODEC_DICT, 0, LP_LAYOUT_PACKED, 4, 301, 20},
         {LP_DTYPE_F64, LP_CODEC_DICT, 0, LP_LAYOUT_SLOTTED, 0, 43, 11},
@@ -167,6 +170,7 @@ TableSpec bit_spec(const BitForm &form, uint64_t seed)
     spec.distinct = form.distinct;
     spec.percent = form.percent;
     spec.lane = form.lane;
+    spec.ibp_groups = form.ibp_groups;
     return spec;
 }
 
