@@ -2,8 +2,8 @@
 /* Codec ibp: metadata from anywhere, records from anywhere, and words that must come back; every
  * tier must say the same.
  *
- * Input: 1 byte word size and alignment, 1 byte words of the record, the metadata of 32 words, then
- * the record. */
+ * Input: 1 byte word size, alignment and groups, 1 byte words of the record, the metadata of 32
+ * words, then the record. */
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/codec_ibp.h"
@@ -26,23 +26,31 @@ struct input {
 /* Values are cut down to their masks, so that most inputs get past the metadata. */
 static bool read_input(struct input *ret_input, const uint8_t *data, size_t size)
 {
+    static const uint32_t groups[4] = {0, 2, 3, LP_FORMAT_IBP_GROUPS_MAX};
     const uint32_t s = size > 0 && data[0] & 1 ? 8 : 4;
-    const size_t meta_bytes = LP_FORMAT_IBP_META_FIXED + 2 * WORDS * s;
-    uint8_t meta[LP_FORMAT_IBP_META_FIXED + 2 * WORDS * 8] = {0};
+    const uint32_t n_groups = groups[size > 0 ? data[0] >> 2 & 3 : 0], n_sets = LP_MAX(n_groups, 1);
+    const size_t half_bytes = WORDS * s, sets_bytes = 2 * n_sets * half_bytes;
+    uint8_t meta[LP_FORMAT_IBP_META_FIXED + 2 * WORDS * 8 * LP_FORMAT_IBP_GROUPS_MAX] = {0};
+    uint8_t *const sets = meta + LP_FORMAT_IBP_META_FIXED;
 
-    if (size < 2 + 2 * WORDS * s)
+    if (size < 2 + sets_bytes)
         return false;
     meta[0] = (uint8_t)s;
+    meta[1] = (uint8_t)n_groups;
     lp_store_u32(meta + 4, WORDS);
-    memcpy(meta + LP_FORMAT_IBP_META_FIXED, data + 2, 2 * WORDS * s);
-    for (uint32_t i = 0; i < WORDS * s; i++)
-        meta[LP_FORMAT_IBP_META_FIXED + WORDS * s + i] &= meta[LP_FORMAT_IBP_META_FIXED + i];
-    if (lp_codec_ibp_meta_parse(&ret_input->ibp, WORDS * s, meta, meta_bytes, NULL) < 0)
+    memcpy(sets, data + 2, sets_bytes);
+    for (size_t i = 0; i < n_sets * half_bytes; i++) {
+        const size_t at = i / half_bytes * half_bytes + i;
+
+        sets[at + half_bytes] &= sets[at];
+    }
+    if (lp_codec_ibp_meta_parse(&ret_input->ibp, WORDS * s, meta,
+                                LP_FORMAT_IBP_META_FIXED + sets_bytes, NULL) < 0)
         abort();
     ret_input->n = 1 + data[1] % WORDS;
     ret_input->align_bytes = data[0] & 2 ? 32 : 4;
-    ret_input->record = data + 2 + 2 * WORDS * s;
-    ret_input->record_bytes = LP_MIN(size - 2 - 2 * WORDS * s, RECORD_MAX);
+    ret_input->record = data + 2 + sets_bytes;
+    ret_input->record_bytes = LP_MIN(size - 2 - sets_bytes, RECORD_MAX);
     return true;
 }
 

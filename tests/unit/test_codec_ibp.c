@@ -48,6 +48,72 @@ Test(codec_ibp, record_is_as_the_document_says)
     ASSERT_NO_LEAK();
 }
 
+/* With groups: the record takes the one with which it is smallest, of equals the first, and says so
+ * behind its participation bits. */
+Test(codec_ibp, record_of_a_group_is_as_the_document_says)
+{
+    const uint64_t mask[12] = {0xffff0000, 0,          0,          0,
+                               0xffff0000, 0xfffffff0, 0xffffffff, 0x0000ffff,
+                               0xffff0000, 0xfffffff0, 0xffffffff, 0x0000ffff};
+    const uint64_t value[12] = {0x3f800000, 0,          0,          0,
+                                0x3f800000, 0x00000040, 0x12345678, 0x0000aaaa,
+                                0x3f800000, 0x00000040, 0x12345678, 0x0000aaaa};
+    const uint32_t words[4] = {0x3f80abcd, 0x00000045, 0x12345678, 0xdeadbeef};
+    const uint8_t expected[12] = {0x07, 1, 0, 0, 0xea, 0x5d, 0xcd, 0xab, 0x00, 0xf0, 0xee, 0xdb};
+    const struct lp_codec_ops *tiers[LP_CODEC_TIERS_MAX];
+    const int n_tiers = lp_codec_ops_tiers(tiers);
+    uint8_t packed[32 + LP_CODEC_SLACK_BYTES] = {0};
+    uint32_t back[4];
+    struct lp_ibp ibp;
+
+    cr_assert_eq(lp_codec_ibp_init(&ibp, 4, 4, 3, NULL), 0);
+    cr_assert_eq(lp_codec_ibp_set_masks(&ibp, mask, value, NULL), 0);
+    cr_assert_eq(lp_codec_ibp_size(&ibp, words, 4), 12);
+    for (int t = 0; t < n_tiers; t++) {
+        cr_assert_eq(tiers[t]->ibp_encode(&ibp, words, 4, packed, 13), 12);
+        cr_assert_arr_eq(packed, expected, 12);
+        cr_assert_eq(tiers[t]->ibp_decode(&ibp, packed, 12, 4, back, 4), 0);
+        cr_assert_arr_eq(back, words, sizeof(words));
+        packed[1] = 2; /* another group that has these masks: a decoder need not check the choice */
+        cr_assert_eq(tiers[t]->ibp_decode(&ibp, packed, 12, 4, back, 4), 0);
+        packed[1] = 3;
+        cr_assert_eq(tiers[t]->ibp_decode(&ibp, packed, 12, 4, back, 4), LP_ECORRUPT);
+        packed[1] = 1;
+        packed[2] = 1;
+        cr_assert_eq(tiers[t]->ibp_decode(&ibp, packed, 12, 4, back, 4), LP_ECORRUPT);
+        packed[2] = 0;
+    }
+    lp_codec_ibp_fini(&ibp);
+    ASSERT_NO_LEAK();
+}
+
+/* 32 words of 4 bytes: the group's byte needs a word of the head for itself. */
+Test(codec_ibp, group_may_need_a_word_of_the_head)
+{
+    const struct lp_codec_ops *tiers[LP_CODEC_TIERS_MAX];
+    const int n_tiers = lp_codec_ops_tiers(tiers);
+    uint8_t packed[136 + LP_CODEC_SLACK_BYTES] = {0};
+    uint32_t words[32], back[32];
+    struct lp_ibp ibp;
+
+    samples_fill(SAMPLES_RANDOM, LP_DTYPE_F32, 32, 5, words);
+    cr_assert_eq(lp_codec_ibp_init(&ibp, 4, 32, 2, NULL), 0);
+    for (uint32_t j = 0; j < 32; j++) {
+        ibp.set[1].mask[j] = 0xff000000;
+        ibp.set[1].value[j] = words[j] & 0xff000000;
+    }
+    lp_codec_ibp_derive(&ibp);
+    for (int t = 0; t < n_tiers; t++) {
+        cr_assert_eq(tiers[t]->ibp_encode(&ibp, words, 32, packed, 128), 8 + 32 * 3);
+        cr_assert_eq(packed[4], 1);
+        cr_assert_eq(tiers[t]->ibp_decode(&ibp, packed, 8 + 32 * 3, 4, back, 32), 0);
+        cr_assert_arr_eq(back, words, sizeof(words));
+        cr_assert_eq(tiers[t]->ibp_decode(&ibp, packed, 4, 4, back, 32), LP_ECORRUPT,
+                     "half a head");
+    }
+    lp_codec_ibp_fini(&ibp);
+}
+
 /* The same for words of 8 bytes, one of them packed to nothing. */
 Test(codec_ibp, record_of_wide_words_is_as_the_document_says)
 {
@@ -297,6 +363,46 @@ Test(codec_ibp, metadata_is_read_strictly)
     lp_store_u64(meta + 16, 0);
     lp_store_u64(meta + 16 + 40, 1);
     cr_assert_eq(lp_codec_ibp_meta_parse(&again, 40, meta, sizeof(meta), NULL), LP_ECORRUPT);
+    lp_codec_ibp_fini(&ibp);
+    ASSERT_NO_LEAK();
+}
+
+/* With groups, one set after the other. */
+Test(codec_ibp, metadata_of_groups_is_read_strictly)
+{
+    const size_t n = 16 + 3 * 2 * 5 * 8;
+    uint8_t meta[16 + 16 * 2 * 5 * 8 + 8] = {0};
+    struct lp_ibp ibp, again;
+
+    cr_assert_eq(lp_codec_ibp_init(&ibp, 8, 5, 3, NULL), 0);
+    for (uint32_t j = 0; j < 3 * 5; j++) {
+        ibp.set->mask[j] = ~0ull << j;
+        ibp.set->value[j] = 3ull << (20 + j);
+    }
+    lp_codec_ibp_derive(&ibp);
+    cr_assert_eq(lp_codec_ibp_meta_bytes(&ibp), n);
+    lp_codec_ibp_meta_emit(&ibp, meta);
+    cr_assert_eq(lp_codec_ibp_meta_parse(&again, 40, meta, n, NULL), 0);
+    cr_assert_eq(again.n_groups, 3);
+    cr_assert_arr_eq(again.set->mask, ibp.set->mask, 3 * 5 * sizeof(uint64_t));
+    cr_assert_arr_eq(again.set->value, ibp.set->value, 3 * 5 * sizeof(uint64_t));
+    cr_assert_arr_eq(again.set->packed_bits, ibp.set->packed_bits, 3 * 5);
+    lp_codec_ibp_fini(&again);
+    for (size_t bytes = 0; bytes < sizeof(meta); bytes++)
+        cr_assert_eq(lp_codec_ibp_meta_parse(&again, 40, meta, bytes, NULL) == 0, bytes == n);
+    for (uint32_t groups = 0; groups < 256; groups++) {
+        const size_t bytes = 16 + LP_MAX(groups, 1) * (size_t)80;
+        const bool fine = groups != 1 && groups <= LP_FORMAT_IBP_GROUPS_MAX;
+
+        meta[1] = (uint8_t)groups;
+        cr_assert_eq(lp_codec_ibp_meta_parse(&again, 40, meta, LP_MIN(bytes, sizeof(meta)), NULL),
+                     fine ? 0 : LP_ECORRUPT, "%u groups", groups);
+        if (fine)
+            lp_codec_ibp_fini(&again);
+    }
+    meta[1] = 3;
+    lp_store_u64(meta + 16 + 2 * 80, 0); /* the last group's first mask; its value is not 0 */
+    cr_assert_eq(lp_codec_ibp_meta_parse(&again, 40, meta, n, NULL), LP_ECORRUPT);
     lp_codec_ibp_fini(&ibp);
     ASSERT_NO_LEAK();
 }

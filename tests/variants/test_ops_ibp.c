@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define WORDS_MAX 600u
+#define GROUPS 5u
 #define BYTES_MAX (8u * WORDS_MAX)
 #define RECORDS_MAX 600u
 
@@ -44,27 +45,38 @@ static void teardown(void)
 
 TestSuite(ops_ibp, .init = setup, .fini = teardown);
 
-/* Masks of every density, words that match in most places. */
-static void make_masks(struct lp_ibp *ibp, uint32_t word_bytes, uint32_t n_words, uint64_t *state)
+/* Masks of every density in each set. */
+static void make_masks(struct lp_ibp *ibp, uint32_t word_bytes, uint32_t n_words, uint32_t n_groups,
+                       uint64_t *state)
 {
-    uint64_t mask[WORDS_MAX], value[WORDS_MAX];
+    static uint64_t mask[GROUPS * WORDS_MAX], value[GROUPS * WORDS_MAX];
     const uint64_t ones = word_bytes == 4 ? UINT32_MAX : UINT64_MAX;
 
-    for (uint32_t j = 0; j < n_words; j++) {
+    for (uint32_t j = 0; j < LP_MAX(n_groups, 1) * n_words; j++) {
         const uint64_t density = samples_next(state) % 4;
 
         mask[j] = samples_next(state);
         mask[j] = density == 0 ? 0 : density == 1 ? ~UINT64_C(0) : mask[j];
         mask[j] = (density == 3 ? mask[j] | samples_next(state) : mask[j]) & ones;
         value[j] = samples_next(state) & mask[j];
-        uint64_t word = (samples_next(state) & ~mask[j]) | value[j];
+    }
+    cr_assert_eq(lp_codec_ibp_init(ibp, word_bytes, n_words, n_groups, NULL), 0);
+    cr_assert_eq(lp_codec_ibp_set_masks(ibp, mask, value, NULL), 0);
+}
+
+/* Words that match one of the sets in most places. */
+static void make_words(const struct lp_ibp *ibp, uint64_t *state)
+{
+    const struct lp_ibp_masks *const set =
+        &ibp->set[samples_next(state) % LP_MAX(ibp->n_groups, 1)];
+
+    for (uint32_t j = 0; j < ibp->n_words; j++) {
+        uint64_t word = (samples_next(state) & ~set->mask[j]) | set->value[j];
 
         if (samples_next(state) % 8 == 0)
             word = samples_next(state);
-        memcpy(bench.words + (size_t)j * word_bytes, &word, word_bytes);
+        memcpy(bench.words + (size_t)j * ibp->word_bytes, &word, ibp->word_bytes);
     }
-    cr_assert_eq(lp_codec_ibp_init(ibp, word_bytes, n_words, 0, NULL), 0);
-    cr_assert_eq(lp_codec_ibp_set_masks(ibp, mask, value, NULL), 0);
 }
 
 static int decode(int tier, const struct lp_ibp *ibp, uint32_t stored, uint32_t align,
@@ -142,7 +154,7 @@ static void check_damage(const struct lp_ibp *ibp, uint32_t size, uint32_t n_wor
 }
 
 /* Both word sizes, lengths 1 to 300 and some more, damaged and not. */
-Test(ops_ibp, tiers_agree)
+static void check_tiers(uint32_t n_groups)
 {
     uint64_t state = 7;
 
@@ -151,7 +163,8 @@ Test(ops_ibp, tiers_agree)
             struct lp_ibp ibp;
             uint32_t size;
 
-            make_masks(&ibp, word_bytes, n, &state);
+            make_masks(&ibp, word_bytes, n, n_groups, &state);
+            make_words(&ibp, &state);
             size = check_encode(&ibp, n, n % 16);
             check_decode(&ibp, size, n, n % 16);
             for (uint32_t round = 0; round < 20; round++) {
@@ -161,6 +174,16 @@ Test(ops_ibp, tiers_agree)
             lp_codec_ibp_fini(&ibp);
         }
     }
+}
+
+Test(ops_ibp, tiers_agree)
+{
+    check_tiers(0);
+}
+
+Test(ops_ibp, tiers_agree_on_groups)
+{
+    check_tiers(GROUPS);
 }
 
 /* --- the search for masks -------------------------------------------------------------------- */
