@@ -7,9 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "codec/codec_ibp.h"
-#include "codec/codec_zip7.h"
-#include "codec/record.h"
+#include "codec/ops.h"
+#include "codec/plan_price.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,25 +16,6 @@
 
 /* A block of the checks covers at least this much of the tensor: 8 bytes in 65,536. */
 #define CHECK_BYTES 65536u
-
-/* Everything that the choice works on. */
-struct planner {
-    struct lp_plan_params params;
-    struct lp_table base; /* of codec raw */
-    const uint8_t *sample;
-    uint64_t sample_records; /* whole ones; a shorter last one is not priced */
-    uint64_t sample_bytes;
-    struct lp_sample whole; /* the layout of a sample that is the tensor */
-    uint8_t *record;        /* room for one coded record; behind it: */
-    uint8_t *scratch;       /* room for its elements */
-    struct lp_prices prices;
-};
-
-/* A table that one codec would make, beside its price. */
-struct candidate {
-    struct lp_table table;
-    struct lp_price *price;
-};
 
 static int check_params(const struct lp_plan_params *params, struct lp_error *err)
 {
@@ -94,33 +74,8 @@ int lp_codec_plan_record(const struct lp_geometry *geometry, const struct lp_pla
     return 0;
 }
 
-/* Whatever codec it is, the table's frame: records, checks, segments. */
-static int make_table(struct lp_table *ret_table, const struct planner *planner, uint32_t codec,
-                      uint64_t meta_bytes, struct lp_error *err)
-{
-    struct lp_table table = planner->base;
-    const uint32_t align = planner->params.align_bytes;
-    int rc;
-
-    table.codec = codec;
-    table.meta_bytes = meta_bytes;
-    if (codec == LP_CODEC_RAW) {
-        table.layout = LP_LAYOUT_PACKED;
-        table.align_bytes = 1;
-    } else if (planner->params.layout == LP_LAYOUT_SLOTTED) {
-        table.layout = LP_LAYOUT_SLOTTED;
-        table.align_bytes = LP_FORMAT_SECTOR_BYTES;
-    } else {
-        table.layout = LP_LAYOUT_PACKED;
-        table.align_bytes = align != 0 ? align : LP_FORMAT_INDEX_UNIT_BYTES;
-    }
-    LP_TRY(rc, lp_codec_table_derive(&table, err));
-    *ret_table = table;
-    return 0;
-}
-
 /* What is said of the sample must be that sample. */
-static int check_layout(const struct planner *planner, uint32_t record_elements,
+static int check_layout(const struct lp_planner *planner, uint32_t record_elements,
                         uint64_t sample_elements, struct lp_error *err)
 {
     const struct lp_sample *const layout = planner->params.sample_layout;
@@ -134,7 +89,7 @@ static int check_layout(const struct planner *planner, uint32_t record_elements,
     return 0;
 }
 
-static int planner_init(struct planner *planner, const struct lp_geometry *geometry,
+static int planner_init(struct lp_planner *planner, const struct lp_geometry *geometry,
                         const struct lp_plan_params *params, const void *sample,
                         uint64_t sample_elements, struct lp_error *err)
 {
@@ -168,245 +123,15 @@ static int planner_init(struct planner *planner, const struct lp_geometry *geome
     planner->sample = sample;
     planner->sample_records = sample_elements / record_elements;
     planner->sample_bytes = planner->sample_records * record_elements * geometry->elem_bytes;
-    return make_table(base, planner, LP_CODEC_RAW, 0, err);
+    return lp_codec_plan_table(base, planner, LP_CODEC_RAW, 0, err);
 }
 
-static int planner_alloc(struct planner *planner, struct lp_error *err)
+static int planner_alloc(struct lp_planner *planner, struct lp_error *err)
 {
     planner->record = lp_mem_alloc(2 * LP_FORMAT_RECORD_BYTES_MAX + LP_CODEC_SLACK_BYTES);
     if (planner->record == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory to price a record");
     planner->scratch = planner->record + LP_FORMAT_RECORD_BYTES_MAX + LP_CODEC_SLACK_BYTES;
-    return 0;
-}
-
-/* Which record of the tensor is record r of the sample. */
-static uint64_t sampled_record(const struct planner *planner, uint64_t r)
-{
-    const struct lp_sample *const layout = planner->params.sample_layout;
-
-    return layout == NULL ? r : lp_codec_sample_record(layout, r);
-}
-
-/* What is left to add to a price once its records are in. */
-static void finish_price(const struct planner *planner, struct candidate *candidate)
-{
-    const struct lp_table *const table = &candidate->table;
-    const uint64_t groups =
-        (planner->sample_records + LP_FORMAT_GROUP_RECORDS - 1) / LP_FORMAT_GROUP_RECORDS;
-
-    if (table->layout == LP_LAYOUT_PACKED)
-        candidate->price->cost_bytes += groups * table->group_bytes;
-    candidate->price->meta_bytes = table->meta_bytes;
-    candidate->price->possible = 1;
-}
-
-/* Code the sample, keep only the sizes. */
-static void price_sample(const struct planner *planner, struct candidate *candidate)
-{
-    const struct lp_table *const table = &candidate->table;
-    const uint32_t raw_length = lp_codec_raw_length(table, table->record_elements);
-    struct lp_price *const price = candidate->price;
-    const uint64_t records = planner->sample_records;
-
-    for (uint64_t r = 0; r < records; r++) {
-        const uint8_t *const src = planner->sample + r * table->record_bytes;
-        const uint32_t size =
-            lp_codec_record_encode(table, lp_codec_ops(), sampled_record(planner, r), src,
-                                   planner->record, planner->scratch);
-        const uint32_t length = (size + table->align_bytes - 1) & ~(table->align_bytes - 1);
-
-        price->payload_bytes += size == 0 ? table->record_bytes : size;
-        price->cost_bytes += size == 0 ? raw_length : length;
-    }
-    finish_price(planner, candidate);
-}
-
-static struct lp_price *add_price(struct planner *planner, uint32_t codec, uint32_t word_bytes)
-{
-    struct lp_price *const price = &planner->prices.price[planner->prices.n++];
-
-    price->codec = codec;
-    price->ibp_word_bytes = word_bytes;
-    return price;
-}
-
-static void price_raw(struct planner *planner, struct candidate *candidate)
-{
-    candidate->price = add_price(planner, LP_CODEC_RAW, 0);
-    candidate->price->payload_bytes = planner->sample_bytes;
-    candidate->price->cost_bytes = planner->sample_bytes;
-    candidate->price->possible = 1;
-    candidate->table = planner->base;
-}
-
-static int price_lane(struct planner *planner, struct candidate *candidate, struct lp_error *err)
-{
-    const struct lp_geometry *const geometry = &planner->base.geometry;
-    struct lp_table *const table = &candidate->table;
-    struct lp_price *const price = add_price(planner, LP_CODEC_LANE, 0);
-    const struct lp_lane_sample sample = {.dtype = geometry->dtype,
-                                          .elements = planner->sample,
-                                          .n_records = planner->sample_records,
-                                          .record_elements = planner->base.record_elements,
-                                          .geometry = geometry,
-                                          .layout = planner->params.sample_layout,
-                                          .column_period = planner->params.column_period,
-                                          .column_span = planner->params.column_span};
-    struct lp_lane lane;
-    int rc;
-
-    candidate->price = price;
-    rc = lp_codec_lane_learn(&lane, &sample, NULL, err);
-    if (rc == LP_ENOTSUP) {
-        (void)snprintf(price->note, sizeof(price->note), "%s has no exponent",
-                       lp_codec_dtype_info(geometry->dtype)->name);
-        return 0;
-    }
-    if (rc < 0)
-        return rc;
-    rc = make_table(table, planner, LP_CODEC_LANE, lp_codec_lane_meta_bytes(&lane), err);
-    if (rc < 0) {
-        lp_codec_lane_fini(&lane);
-        return rc;
-    }
-    table->lane = lane;
-    lp_codec_lane_describe(&lane, price->note, sizeof(price->note));
-    price_sample(planner, candidate);
-    return 0;
-}
-
-static int price_zip7(struct planner *planner, struct candidate *candidate, struct lp_error *err)
-{
-    const struct lp_geometry *const geometry = &planner->base.geometry;
-    const float sigma = planner->params.zip7_sigma;
-    struct lp_lane lane;
-    int rc;
-
-    candidate->price = add_price(planner, LP_CODEC_ZIP7, 0);
-    if (geometry->dtype != LP_DTYPE_BF16) {
-        (void)snprintf(candidate->price->note, sizeof(candidate->price->note),
-                       "codec zip7 codes bf16, not %s", lp_codec_dtype_info(geometry->dtype)->name);
-        return 0;
-    }
-    if (sigma > 0)
-        rc = lp_codec_zip7_init(&lane, geometry->dtype, lp_codec_zip7_first_of_sigma(sigma), err);
-    else
-        rc = lp_codec_zip7_learn(&lane, geometry->dtype, planner->sample,
-                                 planner->sample_bytes / geometry->elem_bytes, err);
-    if (rc < 0)
-        return rc;
-    LP_TRY(rc,
-           make_table(&candidate->table, planner, LP_CODEC_ZIP7, LP_FORMAT_ZIP7_META_BYTES, err));
-    candidate->table.lane = lane;
-    price_sample(planner, candidate);
-    return 0;
-}
-
-static int price_dict(struct planner *planner, struct candidate *candidate, struct lp_error *err)
-{
-    const uint32_t elem_bytes = planner->base.geometry.elem_bytes;
-    struct lp_price *const price = add_price(planner, LP_CODEC_DICT, 0);
-    struct lp_error why = LP_ERROR_INIT;
-    struct lp_dict dict;
-    uint64_t payload;
-    int rc;
-
-    candidate->price = price;
-    rc = lp_codec_dict_learn(&dict, elem_bytes, planner->sample, planner->sample_bytes / elem_bytes,
-                             &payload, &why);
-    if (rc == LP_ENOTSUP) {
-        (void)snprintf(price->note, sizeof(price->note), "%.63s", why.text);
-        return 0;
-    }
-    if (rc < 0)
-        return lp_error_set(err, rc, "%s", why.text);
-    rc =
-        make_table(&candidate->table, planner, LP_CODEC_DICT, lp_codec_dict_meta_bytes(&dict), err);
-    if (rc < 0) {
-        lp_codec_dict_fini(&dict);
-        return rc;
-    }
-    candidate->table.dict = dict;
-    price_sample(planner, candidate);
-    return 0;
-}
-
-static int price_sparse(struct planner *planner, struct candidate *candidate, struct lp_error *err)
-{
-    struct lp_price *const price = add_price(planner, LP_CODEC_SPARSE, 0);
-    struct lp_table *const table = &candidate->table;
-    struct lp_sparse_sample sample = {.dtype = planner->base.geometry.dtype,
-                                      .record_elements = planner->base.record_elements,
-                                      .elements = planner->sample,
-                                      .n_records = planner->sample_records,
-                                      .table_records = planner->base.n_records};
-    struct lp_error why = LP_ERROR_INIT;
-    struct lp_sparse sparse;
-    int rc;
-
-    candidate->price = price;
-    LP_TRY(rc, make_table(table, planner, LP_CODEC_SPARSE, 0, err));
-    sample.align_bytes = table->align_bytes;
-    rc = lp_codec_sparse_learn(&sparse, &sample, &why);
-    if (rc == LP_ENOTSUP) {
-        (void)snprintf(price->note, sizeof(price->note), "%.63s", why.text);
-        return 0;
-    }
-    if (rc < 0)
-        return lp_error_set(err, rc, "%s", why.text);
-    rc = make_table(table, planner, LP_CODEC_SPARSE, lp_codec_sparse_meta_bytes(&sparse), err);
-    if (rc < 0) {
-        lp_codec_sparse_fini(&sparse);
-        return rc;
-    }
-    table->sparse = sparse;
-    price_sample(planner, candidate);
-    return 0;
-}
-
-static int price_ibp(struct planner *planner, struct candidate *candidate, uint32_t word_bytes,
-                     struct lp_error *err)
-{
-    const uint32_t record_bytes = planner->base.record_bytes;
-    struct lp_table *const table = &candidate->table;
-    struct lp_price *const price = add_price(planner, LP_CODEC_IBP, word_bytes);
-    const bool slotted = planner->params.layout == LP_LAYOUT_SLOTTED;
-    const struct lp_ibp_params params = {.word_bytes = word_bytes,
-                                         .record_bytes = record_bytes,
-                                         .align_bytes = slotted ? LP_FORMAT_SECTOR_BYTES
-                                                                : planner->params.align_bytes,
-                                         .threshold = planner->params.ibp_threshold,
-                                         .exact = planner->params.ibp_exact};
-    struct lp_ibp_trial taken;
-    struct lp_ibp ibp;
-    int rc;
-
-    candidate->price = price;
-    if (record_bytes % word_bytes != 0) {
-        (void)snprintf(price->note, sizeof(price->note), "a record of %u bytes is no words of %u",
-                       record_bytes, word_bytes);
-        return 0;
-    }
-    LP_TRY(rc, lp_codec_ibp_learn_groups(&ibp, &params, planner->base.n_records, planner->sample,
-                                         planner->sample_records, &taken, err));
-    if (taken.saved_bits == 0) {
-        lp_codec_ibp_fini(&ibp);
-        (void)snprintf(price->note, sizeof(price->note), "no bit is invariant enough to save");
-        return 0;
-    }
-    rc = make_table(table, planner, LP_CODEC_IBP, lp_codec_ibp_meta_bytes(&ibp), err);
-    if (rc < 0) {
-        lp_codec_ibp_fini(&ibp);
-        return rc;
-    }
-    table->ibp = ibp;
-    /* The masks were measured while they were chosen. */
-    price->payload_bytes = taken.payload_bytes;
-    price->cost_bytes = taken.stored_bytes;
-    if (ibp.n_groups > 0)
-        (void)snprintf(price->note, sizeof(price->note), "%u groups of masks", ibp.n_groups);
-    finish_price(planner, candidate);
     return 0;
 }
 
@@ -435,7 +160,7 @@ int lp_codec_entropy(uint32_t dtype, const void *elements, uint64_t n, double *r
     return 0;
 }
 
-static int measure_entropy(struct planner *planner, struct lp_error *err)
+static int measure_entropy(struct lp_planner *planner, struct lp_error *err)
 {
     const struct lp_geometry *const geometry = &planner->base.geometry;
 
@@ -445,21 +170,21 @@ static int measure_entropy(struct planner *planner, struct lp_error *err)
 }
 
 /* Cost of the whole table times the sample's bytes: whole numbers, so that ties are seen. */
-static __uint128_t table_cost(const struct planner *planner, const struct lp_price *price)
+static __uint128_t table_cost(const struct lp_planner *planner, const struct lp_price *price)
 {
     return (__uint128_t)price->cost_bytes * planner->base.geometry.logical_bytes +
            (__uint128_t)price->meta_bytes * planner->sample_bytes;
 }
 
-static double cost_share(const struct planner *planner, const struct lp_price *price)
+static double cost_share(const struct lp_planner *planner, const struct lp_price *price)
 {
     return (double)table_cost(planner, price) / (double)planner->sample_bytes /
            (double)planner->base.geometry.logical_bytes;
 }
 
-/* Candidates stand in the order raw, zip7, lane, dict, sparse, ibp s=4, ibp s=8: the first of equal
- * costs has the cheapest decoder. A codec that was asked for wins whatever it costs. */
-static uint32_t choose(const struct planner *planner, const struct candidate *candidates,
+/* Raw comes first, then the others as plan_price.c has them: the first of equal costs has the
+ * cheapest decoder. A codec that was asked for wins whatever it costs. */
+static uint32_t choose(const struct lp_planner *planner, const struct lp_candidate *candidates,
                        uint32_t n)
 {
     const double min_ratio = planner->params.min_ratio > 0 ? planner->params.min_ratio : 1.0;
@@ -487,8 +212,8 @@ static const char *price_name(const struct lp_price *price)
     return lp_codec_id_name(price->codec);
 }
 
-static void explain(const struct planner *planner, struct lp_table *table,
-                    const struct candidate *candidates, uint32_t n, uint32_t best)
+static void explain(const struct lp_planner *planner, struct lp_table *table,
+                    const struct lp_candidate *candidates, uint32_t n, uint32_t best)
 {
     const char *const what = planner->params.layout == LP_LAYOUT_SLOTTED ? "moves" : "stores";
     const struct lp_price *const price = candidates[best].price;
@@ -512,56 +237,16 @@ static void explain(const struct planner *planner, struct lp_table *table,
                        what, 100 * cost_share(planner, price));
 }
 
-LP_STATIC_ASSERT(LP_CODEC_END == 7, "a new codec wants a price, here and in LP_PRICES_MAX");
-
-/* Price what the choice needs, or everything when the caller wants to see it. */
-static int price_all(struct planner *planner, struct candidate candidates[LP_PRICES_MAX],
-                     uint32_t *ret_n, bool everything, struct lp_error *err)
-{
-    const uint32_t codec = planner->params.codec, word = planner->params.ibp_word_bytes;
-    const bool any = everything || codec == LP_CODEC_AUTO;
-    uint32_t n = 0;
-    int rc;
-
-    price_raw(planner, &candidates[n++]);
-    *ret_n = n;
-    if (planner->sample_records == 0)
-        return 0;
-    if (any || codec == LP_CODEC_ZIP7) {
-        *ret_n = n + 1;
-        LP_TRY(rc, price_zip7(planner, &candidates[n++], err));
-    }
-    if (any || codec == LP_CODEC_LANE) {
-        *ret_n = n + 1;
-        LP_TRY(rc, price_lane(planner, &candidates[n++], err));
-    }
-    if (any || codec == LP_CODEC_DICT) {
-        *ret_n = n + 1;
-        LP_TRY(rc, price_dict(planner, &candidates[n++], err));
-    }
-    if (any || codec == LP_CODEC_SPARSE) {
-        *ret_n = n + 1;
-        LP_TRY(rc, price_sparse(planner, &candidates[n++], err));
-    }
-    for (uint32_t s = 4; s <= 8; s += 4) {
-        if ((!any && codec != LP_CODEC_IBP) || (word != 0 && word != s))
-            continue;
-        *ret_n = n + 1;
-        LP_TRY(rc, price_ibp(planner, &candidates[n++], s, err));
-    }
-    return 0;
-}
-
 /* All that is decided once the planner stands. */
-static int decide(struct lp_table *ret_table, struct planner *planner, bool everything,
+static int decide(struct lp_table *ret_table, struct lp_planner *planner, bool everything,
                   struct lp_error *err)
 {
-    struct candidate candidates[LP_PRICES_MAX];
+    struct lp_candidate candidates[LP_PRICES_MAX];
     uint32_t n = 0, best = 0;
     int rc;
 
     memset(candidates, 0, sizeof(candidates));
-    rc = price_all(planner, candidates, &n, everything, err);
+    rc = lp_codec_plan_price(planner, candidates, &n, everything, err);
     if (rc == 0 && everything)
         rc = measure_entropy(planner, err);
     if (rc == 0) {
@@ -579,7 +264,7 @@ int lp_codec_plan(struct lp_table *ret_table, const struct lp_geometry *geometry
                   const struct lp_plan_params *params, const void *sample, uint64_t sample_elements,
                   struct lp_prices *ret_prices, struct lp_error *err)
 {
-    struct planner *planner;
+    struct lp_planner *planner;
     int rc;
 
     planner = lp_mem_alloc(sizeof(*planner));
