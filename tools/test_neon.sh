@@ -1,12 +1,18 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_neon.sh FOLDER: cross-compile base, codec and the tests of the CPU tiers for aarch64 into
 # FOLDER, and run them under emulation: NEON against scalar, and the golden files through both.
-# Exit code 77 where there is no cross compiler or no emulator.
-set -eu
+# Ends with 77 where there is no cross compiler or no emulator, 2 on bad usage, and with what the
+# compiler or a test ended with where one fails.
+set -u -o pipefail
 
-folder=${1:?usage: test_neon.sh FOLDER}
-root=$(cd "$(dirname "$0")/.." && pwd)
+if [ $# -ne 1 ]; then
+    echo "usage: test_neon.sh FOLDER" >&2
+    exit 2
+fi
+mkdir -p "$1/include" || exit 2
+folder=$(cd "$1" && pwd) || exit 2
+cd "$(dirname "$0")/.." || exit 2
 cc=${LP_ARM64_CC:-aarch64-linux-gnu-gcc}
 emulator=${LP_ARM64_RUN:-qemu-aarch64}
 
@@ -17,35 +23,30 @@ fi
 
 # libxxhash is used as a header, so no library of that architecture is needed.
 xxhash_folder=$(pkg-config --variable=includedir libxxhash 2>/dev/null || echo /usr/include)
-mkdir -p "$folder/include"
-cp "$xxhash_folder/xxhash.h" "$folder/include/"
+cp "$xxhash_folder/xxhash.h" "$folder/include/" || exit
 
-cd "$root"
-flags="-std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Wno-maybe-uninitialized
-    -I. -Itests/plain -isystem $folder/include"
-objects=
+flags=(-std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Wno-maybe-uninitialized
+    -I. -Itests/plain -isystem "$folder/include")
+library=()
+variants=()
+golden=()
 for source in base/*.c codec/*.c tests/lib/samples.c tests/lib/lpk_memory.c tests/lib/packed.c \
     tests/lib/fence.c tests/plain/main.c tests/variants/*.c tests/golden/test_golden.c; do
+    object=$folder/${source//\//_}.o
     case $source in
     codec/ops_avx*) continue ;;
+    tests/variants/* | tests/plain/* | tests/lib/fence.c) variants+=("$object") ;;
+    tests/golden/*) golden+=("$object") ;;
+    *) library+=("$object") ;;
     esac
-    object=$folder/$(echo "$source" | tr / _).o
-    # shellcheck disable=SC2086 # flags are words
-    "$cc" $flags -c "$source" -o "$object"
-    objects="$objects $object"
+    "$cc" "${flags[@]}" -c "$source" -o "$object" || exit
 done
 
-common=$(for object in $objects; do
-    case $object in
-    *_variants_* | *_plain_* | *_golden_* | *_fence*) ;;
-    *) echo "$object" ;;
-    esac
-done)
-# shellcheck disable=SC2086
-"$cc" -static "$folder"/tests_variants_*.o "$folder"/tests_plain_main.c.o \
-    "$folder"/tests_lib_fence.c.o $common -lm -lpthread -o "$folder/variants"
-# shellcheck disable=SC2086
-"$cc" -static "$folder"/tests_golden_test_golden.c.o $common -lm -lpthread -o "$folder/golden"
+link() {
+    "$cc" -static "${@:2}" "${library[@]}" -lm -lpthread -o "$folder/$1" || exit
+}
+link variants "${variants[@]}"
+link golden "${golden[@]}"
 
-"$emulator" "$folder/golden" tests/golden
+"$emulator" "$folder/golden" tests/golden || exit
 "$emulator" "$folder/variants"
