@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Encoding lane records with AVX2 and BMI2: byte masks make planes of places, and PEXT closes the
  * gaps between those that are left to the next level. */
-#include "codec/lane_work.h"
+#include "codec/lane_places.h"
 #include "codec/ops_avx2_vector.h"
 #include "codec/shape.h"
-
-/* Where bits are appended; no more than limit_bits come out, whatever is appended. */
-struct output {
-    uint8_t *dst;
-    uint64_t bit;
-    uint64_t limit_bits;
-};
-
-static bool put_plane(struct output *out, uint64_t *words, uint32_t n)
-{
-    if (out->bit + n > out->limit_bits)
-        return false;
-    lp_lane_put_bits(out->dst, out->bit, words, n);
-    out->bit += n;
-    return true;
-}
 
 /* Bit p of each of 32 bytes. */
 static LP_ALWAYS_INLINE uint64_t bits_of(__m256i bytes, uint32_t p)
@@ -37,32 +21,6 @@ static void take_planes(const uint8_t *bytes, uint32_t n, uint32_t n_planes, uin
         for (uint32_t p = 0; p < n_planes; p++)
             planes[(size_t)p * stride + i / 64] = bits_of(a, p) | bits_of(b, p) << 32;
     }
-}
-
-/* Nothing is left to look up once levels have started. */
-struct look_up {
-    bool done;
-};
-
-/* A look-up is the slowest step here, so there is one for each exponent, and places go down the
- * levels. */
-static const uint8_t *start_levels(const uint8_t *table, uint32_t exponent_bits,
-                                   const struct lane_work *work, uint32_t n, struct look_up *ret)
-{
-    const uint8_t *const exponents = work->exponents;
-    uint8_t *const places = work->places;
-
-    (void)exponent_bits;
-    ret->done = true;
-    for (uint32_t i = 0; i < n; i += 8) {
-        const uint64_t e = lp_load_u64(exponents + i);
-        uint64_t v = 0;
-
-        for (uint32_t j = 0; j < 64; j += 8)
-            v |= (uint64_t)table[e >> j & 0xff] << j;
-        lp_store_u64(places + i, v);
-    }
-    return places;
 }
 
 /* Codes of 64 places into the planes' words at word; returns which have none at this level. */

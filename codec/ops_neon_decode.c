@@ -5,22 +5,6 @@
 #include "codec/lane_level.h"
 #include "codec/ops_neon_vector.h"
 
-static uint32_t count_zeros(const uint8_t *src, uint64_t bit, uint32_t width, uint32_t count)
-{
-    uint32_t non_zero = 0;
-
-    for (uint32_t i = 0; i < count; i += 64) {
-        uint64_t any = lp_lane_load_bits(src, bit + i);
-
-        for (uint32_t p = 1; p < width; p++)
-            any |= lp_lane_load_bits(src, bit + (uint64_t)p * count + i);
-        if (count - i < 64)
-            any &= (UINT64_C(1) << (count - i)) - 1;
-        non_zero += (uint32_t)__builtin_popcountll(any);
-    }
-    return count - non_zero;
-}
-
 /* Byte i gets how many of bytes 0 to i are 1; all are 0 or 1. */
 static LP_ALWAYS_INLINE uint8x16_t count_up_to(uint8x16_t ones)
 {
@@ -62,19 +46,7 @@ static LP_ALWAYS_INLINE void decode_level_of(const struct lane_level *level, con
     }
 }
 
-static void decode_level(const struct lane_level *level, uint32_t width, uint8_t *dst)
-{
-    switch (width) {
-    case 1:
-        decode_level_of(level, 1, dst);
-        break;
-    case 2:
-        decode_level_of(level, 2, dst);
-        break;
-    default:
-        decode_level_of(level, 3, dst);
-    }
-}
+#include "codec/lane_widths.h"
 
 #define find_wide lane_find_wide
 #include "codec/lane_column.h"
