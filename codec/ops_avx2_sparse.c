@@ -59,21 +59,6 @@ static LP_ALWAYS_INLINE uint32_t find_of(const uint32_t elem_bytes, const uint8_
     return (uint32_t)(out - values) / elem_bytes;
 }
 
-static uint32_t sparse_find(uint32_t elem_bytes, const void *src, uint32_t n, uint64_t *map,
-                            void *values)
-{
-    switch (elem_bytes) {
-    case 1:
-        return find_of(1, src, n, map, values);
-    case 2:
-        return find_of(2, src, n, map, values);
-    case 4:
-        return find_of(4, src, n, map, values);
-    default:
-        return find_of(8, src, n, map, values);
-    }
-}
-
 static LP_ALWAYS_INLINE void spread_of(const uint32_t elem_bytes, const uint64_t *map, uint32_t n,
                                        const uint8_t *in, uint8_t *dst)
 {
@@ -84,23 +69,7 @@ static LP_ALWAYS_INLINE void spread_of(const uint32_t elem_bytes, const uint64_t
     }
 }
 
-static void sparse_spread(uint32_t elem_bytes, const uint64_t *map, uint32_t n, const void *values,
-                          void *dst)
-{
-    switch (elem_bytes) {
-    case 1:
-        spread_of(1, map, n, values, dst);
-        break;
-    case 2:
-        spread_of(2, map, n, values, dst);
-        break;
-    case 4:
-        spread_of(4, map, n, values, dst);
-        break;
-    default:
-        spread_of(8, map, n, values, dst);
-    }
-}
+#include "codec/sparse_sizes.h"
 
 void lp_codec_avx2_sparse_fill(struct lp_codec_ops *ops)
 {
