@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#define LINE_BYTES 64u
 #define BYTES_PER_WORD 25u /* of a set: all that is known of a word, 8 + 8, 4 + 4 and one more */
 
 static uint32_t n_sets(uint32_t n_groups)
@@ -14,12 +15,18 @@ static uint32_t n_sets(uint32_t n_groups)
     return LP_MAX(n_groups, 1u);
 }
 
+/* Of the sets themselves: behind them vectors of words begin a cache line. */
+static size_t sets_bytes(uint32_t n_groups)
+{
+    return (size_t)lp_round_up_u64(n_sets(n_groups) * sizeof(struct lp_ibp_masks), LINE_BYTES);
+}
+
 /* Give each set its part of the arrays behind the sets. */
 static void lay_out(struct lp_ibp *ibp)
 {
     const size_t n = ibp->n_words, all = n_sets(ibp->n_groups) * n;
-    uint64_t *const mask = (uint64_t *)(ibp->set + n_sets(ibp->n_groups)), *const value =
-                                                                               mask + all;
+    uint64_t *const mask = (uint64_t *)((uintptr_t)ibp->set + sets_bytes(ibp->n_groups));
+    uint64_t *const value = mask + all;
     uint32_t *const mask_32 = (uint32_t *)(value + all), *const value_32 = mask_32 + all;
     uint8_t *const packed_bits = (uint8_t *)(value_32 + all);
 
@@ -32,13 +39,13 @@ int lp_codec_ibp_init(struct lp_ibp *ret_ibp, uint32_t word_bytes, uint32_t n_wo
                       uint32_t n_groups, struct lp_error *err)
 {
     struct lp_ibp ibp = {.word_bytes = word_bytes, .n_words = n_words, .n_groups = n_groups};
-    const size_t set_bytes = sizeof(*ibp.set) + (size_t)n_words * BYTES_PER_WORD;
+    const size_t bytes = sets_bytes(n_groups) + (size_t)n_sets(n_groups) * n_words * BYTES_PER_WORD;
 
-    ibp.set = lp_mem_alloc_array(n_sets(n_groups), set_bytes);
+    ibp.set = lp_mem_alloc_aligned(LINE_BYTES, bytes);
     if (ibp.set == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for %u sets of %u ibp masks",
                             n_sets(n_groups), n_words);
-    memset(ibp.set, 0, n_sets(n_groups) * set_bytes);
+    memset(ibp.set, 0, bytes);
     lay_out(&ibp);
     lp_codec_ibp_derive(&ibp);
     *ret_ibp = ibp;

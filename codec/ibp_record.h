@@ -77,29 +77,30 @@ LP_IBP_INLINE uint64_t lp_ibp_take(const uint8_t *string, uint64_t pos, uint32_t
     return n > 0 ? window >> (64 - n) : 0;
 }
 
-/* The masks of a record that has arrived; NULL when its head does not fit or names no group. */
+/* The masks of a record that has arrived; NULL when its head does not fit or names no group.
+ * n_groups here and below: ibp's, or where the caller knows that there are none a constant 0. */
 LP_IBP_INLINE const struct lp_ibp_masks *lp_ibp_masks_of(const struct lp_ibp *ibp,
                                                          const uint8_t *src, uint32_t src_bytes,
-                                                         uint32_t n_words, uint32_t s)
+                                                         uint32_t n_words, uint32_t s,
+                                                         uint32_t n_groups)
 {
     uint32_t group;
 
-    if (lp_ibp_head_bytes(n_words, s, ibp->n_groups) > src_bytes)
+    if (lp_ibp_head_bytes(n_words, s, n_groups) > src_bytes)
         return NULL;
-    if (ibp->n_groups == 0)
+    if (n_groups == 0)
         return ibp->set;
     group = src[(n_words + 7) / 8];
-    return group < ibp->n_groups ? &ibp->set[group] : NULL;
+    return group < n_groups ? &ibp->set[group] : NULL;
 }
 
 /* What must hold behind the last bit: zeros to the end of the word, and zeros to the end of the
  * stored record. */
-LP_IBP_INLINE bool lp_ibp_tail_ok(const struct lp_ibp *ibp, const uint8_t *src, uint32_t src_bytes,
-                                  uint32_t align_bytes, uint32_t n_words, uint64_t n_bits,
-                                  uint32_t s)
+LP_IBP_INLINE bool lp_ibp_tail_ok(const uint8_t *src, uint32_t src_bytes, uint32_t align_bytes,
+                                  uint32_t n_words, uint64_t n_bits, uint32_t s, uint32_t n_groups)
 {
-    const uint32_t head = lp_ibp_head_bytes(n_words, s, ibp->n_groups);
-    const uint32_t head_used = lp_ibp_head_used(n_words, ibp->n_groups);
+    const uint32_t head = lp_ibp_head_bytes(n_words, s, n_groups);
+    const uint32_t head_used = lp_ibp_head_used(n_words, n_groups);
     const uint32_t size = head + lp_ibp_string_bytes(n_bits, s);
     const uint32_t used = (uint32_t)(n_bits % (8 * s));
 
@@ -119,8 +120,9 @@ LP_IBP_INLINE int lp_ibp_decode_words(const struct lp_ibp *ibp, const uint8_t *s
                                       uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
                                       uint32_t n_words, uint32_t s, lp_ibp_bits_fn open_gaps)
 {
-    const struct lp_ibp_masks *const masks = lp_ibp_masks_of(ibp, src, src_bytes, n_words, s);
-    const uint32_t head = lp_ibp_head_bytes(n_words, s, ibp->n_groups);
+    const uint32_t n_groups = ibp->n_groups, head = lp_ibp_head_bytes(n_words, s, n_groups);
+    const struct lp_ibp_masks *const masks =
+        lp_ibp_masks_of(ibp, src, src_bytes, n_words, s, n_groups);
     const uint8_t *const string = src + head;
     const uint64_t ones = ~0ull >> (64 - 8 * s);
     uint64_t pos = 0, end;
@@ -139,7 +141,7 @@ LP_IBP_INLINE int lp_ibp_decode_words(const struct lp_ibp *ibp, const uint8_t *s
                      packed ? open_gaps(bits, ~masks->mask[j] & ones) | masks->value[j] : bits, s);
         pos += n;
     }
-    return lp_ibp_tail_ok(ibp, src, src_bytes, align_bytes, n_words, pos, s) ? 0 : LP_ECORRUPT;
+    return lp_ibp_tail_ok(src, src_bytes, align_bytes, n_words, pos, s, n_groups) ? 0 : LP_ECORRUPT;
 }
 
 LP_IBP_INLINE int lp_ibp_decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
@@ -212,16 +214,16 @@ LP_IBP_INLINE uint32_t lp_ibp_best_group(const struct lp_ibp *ibp, const uint8_t
  * takes. */
 LP_IBP_INLINE uint32_t lp_ibp_encode_head(const struct lp_ibp *ibp, const uint8_t *src,
                                           uint32_t n_words, uint32_t s, uint8_t *dst,
-                                          lp_ibp_match_fn match,
+                                          lp_ibp_match_fn match, uint32_t n_groups,
                                           const struct lp_ibp_masks **ret_masks)
 {
-    const uint32_t head = lp_ibp_head_bytes(n_words, s, ibp->n_groups);
+    const uint32_t head = lp_ibp_head_bytes(n_words, s, n_groups);
     uint32_t group = 0;
 
-    if (ibp->n_groups > 0)
+    if (n_groups > 0)
         group = lp_ibp_best_group(ibp, src, n_words, s, dst, match);
     memset(dst, 0, head);
-    if (ibp->n_groups > 0)
+    if (n_groups > 0)
         dst[(n_words + 7) / 8] = (uint8_t)group;
     *ret_masks = &ibp->set[group];
     return head + lp_ibp_string_bytes(match(*ret_masks, src, n_words, s, dst), s);
@@ -268,7 +270,7 @@ LP_IBP_INLINE uint32_t lp_ibp_encode_words(const struct lp_ibp *ibp, const uint8
     /* The head alone may pass the raw size, for which dst has room. */
     if (head >= limit_bytes)
         return 0;
-    size = lp_ibp_encode_head(ibp, src, n_words, s, dst, lp_ibp_match, &masks);
+    size = lp_ibp_encode_head(ibp, src, n_words, s, dst, lp_ibp_match, ibp->n_groups, &masks);
     if (size >= limit_bytes)
         return 0;
     lp_ibp_encode_string(masks, src, n_words, s, dst, dst + head, close_gaps);

@@ -117,11 +117,12 @@ LP_IBP_INLINE uint64_t lp_ibp_units_decode(const struct lp_ibp_units *units, con
 LP_IBP_INLINE int lp_ibp_units_decode_words(const struct lp_ibp *ibp, const uint8_t *src,
                                             uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
                                             uint32_t n_words, const uint32_t s, const bool inside,
+                                            const uint32_t n_groups,
                                             const struct lp_ibp_unit_ops *ops)
 {
-    const struct lp_ibp_masks *const masks = lp_ibp_masks_of(ibp, src, src_bytes, n_words, s);
-    const uint32_t step = LP_IBP_UNITS * 8 / s;
-    const uint32_t head = lp_ibp_head_bytes(n_words, s, ibp->n_groups);
+    const struct lp_ibp_masks *const masks =
+        lp_ibp_masks_of(ibp, src, src_bytes, n_words, s, n_groups);
+    const uint32_t step = LP_IBP_UNITS * 8 / s, head = lp_ibp_head_bytes(n_words, s, n_groups);
     const uint8_t *const string = src + head;
     const bool ahead = src_bytes >= LP_IBP_AHEAD_RECORD_BYTES_MIN;
     struct lp_ibp_units units[2];
@@ -162,17 +163,18 @@ LP_IBP_INLINE int lp_ibp_units_decode_words(const struct lp_ibp *ibp, const uint
         lp_ibp_store(dst + (size_t)j * s, word, s);
         pos += n;
     }
-    return lp_ibp_tail_ok(ibp, src, src_bytes, align_bytes, n_words, pos, s) ? 0 : LP_ECORRUPT;
+    return lp_ibp_tail_ok(src, src_bytes, align_bytes, n_words, pos, s, n_groups) ? 0 : LP_ECORRUPT;
 }
 
-/* As codec/ops.h describes ibp_decode. A function each, so that registers last for its loop. */
-#define LP_IBP_UNITS_DECODE(name, s, inside, ops)                                                  \
+/* As codec/ops.h describes ibp_decode; groups says whether there are any. A function each, so that
+ * registers last for its loop, and one set of masks costs what it did without groups. */
+#define LP_IBP_UNITS_DECODE(name, s, inside, groups, ops)                                          \
     static __attribute__((noinline)) int name(const struct lp_ibp *ibp, const uint8_t *src,        \
                                               uint32_t src_bytes, uint32_t align_bytes,            \
                                               uint8_t *dst, uint32_t n_words)                      \
     {                                                                                              \
         return lp_ibp_units_decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, s,        \
-                                         inside, ops);                                             \
+                                         inside, (groups) ? ibp->n_groups : 0, ops);               \
     }
 
 /* --- packing --------------------------------------------------------------------------------- */
@@ -263,17 +265,18 @@ LP_IBP_INLINE void lp_ibp_units_string(const struct lp_ibp_masks *masks, const u
 LP_IBP_INLINE uint32_t lp_ibp_units_encode_words(const struct lp_ibp *ibp, const uint8_t *src,
                                                  uint32_t n_words, uint8_t *dst,
                                                  uint32_t limit_bytes, const uint32_t s,
+                                                 const uint32_t n_groups,
                                                  const struct lp_ibp_unit_ops *ops,
                                                  lp_ibp_match_fn match)
 {
-    const uint32_t head = lp_ibp_head_bytes(n_words, s, ibp->n_groups);
+    const uint32_t head = lp_ibp_head_bytes(n_words, s, n_groups);
     const struct lp_ibp_masks *masks;
     uint32_t size;
 
     /* The head alone may pass the raw size, for which dst has room. */
     if (head >= limit_bytes)
         return 0;
-    size = lp_ibp_encode_head(ibp, src, n_words, s, dst, match, &masks);
+    size = lp_ibp_encode_head(ibp, src, n_words, s, dst, match, n_groups, &masks);
     if (size >= limit_bytes)
         return 0;
     lp_ibp_units_string(masks, src, n_words, s, dst, dst + head, ops);
@@ -281,15 +284,18 @@ LP_IBP_INLINE uint32_t lp_ibp_units_encode_words(const struct lp_ibp *ibp, const
 }
 
 /* As codec/ops.h describes ibp_encode; match is lp_ibp_units_match() of ops. */
-LP_IBP_INLINE uint32_t lp_ibp_units_encode_record(const struct lp_ibp *ibp, const uint8_t *src,
-                                                  uint32_t n_words, uint8_t *dst,
-                                                  uint32_t limit_bytes,
-                                                  const struct lp_ibp_unit_ops *ops,
-                                                  lp_ibp_match_fn match)
-{
-    if (ibp->word_bytes == 4)
-        return lp_ibp_units_encode_words(ibp, src, n_words, dst, limit_bytes, 4, ops, match);
-    return lp_ibp_units_encode_words(ibp, src, n_words, dst, limit_bytes, 8, ops, match);
-}
+#define LP_IBP_UNITS_ENCODE(name, groups, ops, match)                                              \
+    static __attribute__((noinline)) uint32_t name(const struct lp_ibp *ibp, const uint8_t *src,   \
+                                                   uint32_t n_words, uint8_t *dst,                 \
+                                                   uint32_t limit_bytes)                           \
+    {                                                                                              \
+        const uint32_t n_groups = (groups) ? ibp->n_groups : 0;                                    \
+                                                                                                   \
+        if (ibp->word_bytes == 4)                                                                  \
+            return lp_ibp_units_encode_words(ibp, src, n_words, dst, limit_bytes, 4, n_groups,     \
+                                             ops, match);                                          \
+        return lp_ibp_units_encode_words(ibp, src, n_words, dst, limit_bytes, 8, n_groups, ops,    \
+                                         match);                                                   \
+    }
 
 #endif
