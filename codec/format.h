@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LP_FORMAT_VERSION 0u
+#define LP_FORMAT_VERSION 1u
 #define LP_FORMAT_TABLE_MAGIC "LPTABLE" /* with its final zero: 8 bytes */
 #define LP_FORMAT_FILE_MAGIC "LANEPACK" /* 8 bytes, no final zero */
 #define LP_FORMAT_DIMS_MAX 8u

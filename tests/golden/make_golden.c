@@ -36,7 +36,9 @@ enum twist {
     TWIST_RARE,     /* one element in twenty is not zero */
     TWIST_RARE_FEW, /* and these have few values */
     TWIST_RARE_ONE, /* and these are all the same */
-    TWIST_HALF      /* every other element is zero, more or less */
+    TWIST_HALF,     /* every other element is zero, more or less */
+    TWIST_KINDS     /* rows of four kinds: of each column the first quarter of the bits is one for
+                       all, the second one for each kind */
 };
 
 struct tensor {
@@ -120,6 +122,26 @@ static const struct {
     {"ibp8_f64", {LP_DTYPE_F64, 2, {33, 9}, SAMPLES_SPARSE, IBP(8), .codec = LP_CODEC_IBP}},
     {"ibp8_i64_grouped",
      {LP_DTYPE_I64, 2, {150, 3}, SAMPLES_SPARSE, IBP(8), .codec = LP_CODEC_IBP}},
+    {"ibp4_f32_groups",
+     {LP_DTYPE_F32,
+      2,
+      {1030, 8},
+      SAMPLES_NORMAL,
+      {.codec = LP_CODEC_IBP, .ibp_word_bytes = 4, .record_rows = 1},
+      .codec = LP_CODEC_IBP,
+      .twist = TWIST_KINDS,
+      .meta_at = 2,
+      .meta_value = 4}},
+    {"ibp8_f64_groups",
+     {LP_DTYPE_F64,
+      2,
+      {1024, 8},
+      SAMPLES_NORMAL,
+      {.codec = LP_CODEC_IBP, .ibp_word_bytes = 8, .record_rows = 1},
+      .codec = LP_CODEC_IBP,
+      .twist = TWIST_KINDS,
+      .meta_at = 2,
+      .meta_value = 4}},
     {"ibp4_bf16_short_last",
      {LP_DTYPE_BF16,
       1,
@@ -435,6 +457,17 @@ static void write_file(const char *folder, const char *name, const void *bytes, 
         die(path, "cannot be written");
 }
 
+static uint64_t twist_kind(uint64_t row, uint64_t column, uint32_t bits, uint64_t word)
+{
+    uint64_t state = row, kind = samples_next(&state) % 4, all, own;
+
+    state = column;
+    all = samples_next(&state) >> (64 - bits / 4);
+    state = (kind + 1) << 32 | column;
+    own = samples_next(&state) >> (64 - bits / 4);
+    return (all << (bits / 4) | own) << (bits / 2) | (word & ((UINT64_C(1) << (bits / 2)) - 1));
+}
+
 /* Element i, twisted. hash is a number of its own for each i, first the tensor's first elements. */
 static uint64_t twist_element(const struct tensor *tensor, const struct lp_geometry *geometry,
                               uint64_t i, uint64_t word, const uint64_t first[30])
@@ -468,6 +501,8 @@ static uint64_t twist_element(const struct tensor *tensor, const struct lp_geome
         return hash % 20 == 0 ? first[0] | 1 : 0;
     case TWIST_HALF:
         return hash % 2 == 0 ? word : 0;
+    case TWIST_KINDS:
+        return twist_kind(i / columns, i % columns, bits, word);
     case TWIST_NONE:
         break;
     }
@@ -656,7 +691,9 @@ static const struct {
     uint64_t at, value;
 } cases[] = {
     {"file_magic", "lane_bf16_small", "LP_ECORRUPT", HARM_FILE_U32, 0, 0x4e41},
-    {"file_version", "lane_bf16_small", "LP_EVERSION", HARM_FILE_U16, 8, 1},
+    {"file_version", "lane_bf16_small", "LP_EVERSION", HARM_FILE_U16, 8, 2},
+    {"file_version_zero", "lane_bf16_small", "LP_EVERSION", HARM_FILE_U16, 8, 0},
+    {"table_version_zero", "lane_bf16_small", "LP_EVERSION", HARM_TABLE_U16, 8, 0},
     {"file_header_bytes", "lane_bf16_small", "LP_ECORRUPT", HARM_FILE_U16, 10, 72},
     {"file_too_many_tensors", "lane_bf16_small", "LP_ECORRUPT", HARM_FILE_U32, 12, 1u << 21},
     {"file_count_past_directory", "lane_bf16_small", "LP_ECORRUPT", HARM_FILE_U32, 12, 2},
@@ -757,7 +794,10 @@ static const struct {
     {"meta_sparse_one_too_long", "sparse_f32_one", "LP_ECORRUPT", HARM_META_U8, 15, 1},
     {"meta_sparse_window", "sparse_f32_lane", "LP_ECORRUPT", HARM_META_U8, 8 + 6, 1},
     {"meta_ibp_word", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 0, 5},
-    {"meta_ibp_zero_byte", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 1, 1},
+    {"meta_ibp_zero_byte", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 2, 1},
+    {"meta_ibp_one_group", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 1, 1},
+    {"meta_ibp_groups_missing", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 1, 2},
+    {"meta_ibp_17_groups", "ibp4_f32_groups", "LP_ECORRUPT", HARM_META_U8, 1, 17},
     {"meta_ibp_words", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 4, 16},
     {"meta_ibp_value_outside_mask", "ibp4_f32", "LP_ECORRUPT", HARM_META_U8, 16 + 4 * 17, 0xff},
     {"index_hash", "lane_bf16_small", "LP_ECORRUPT", HARM_TABLE_BARE, 230, 0},
@@ -774,6 +814,8 @@ static const struct {
     {"record_check", "lane_bf16_small", "LP_ECORRUPT", HARM_DATA_BARE, 5, 0},
     {"record_raw_check", "raw_f32", "LP_ECORRUPT", HARM_DATA_BARE, 5, 0},
     {"record_ibp_too_long", "ibp4_f32", "LP_ECORRUPT", HARM_DATA_FLIP, 0, 0xff},
+    {"record_ibp_group_past_count", "ibp4_f32_groups", "LP_ECORRUPT", HARM_DATA_FLIP, 1, 0xff},
+    {"record_ibp_group_padding", "ibp4_f32_groups", "LP_ECORRUPT", HARM_DATA_FLIP, 2, 1},
     {"record_ibp_padding", "ibp4_f32", "LP_ECORRUPT", HARM_DATA_FLIP, 3, 1},
     {"record_lane_code", "lane_bf16_small", "LP_ECORRUPT", HARM_DATA_FLIP, 16, 0xff},
     {"record_lane_too_short", "lane_bf16_small", "LP_ECORRUPT", HARM_DATA_FLIP, 16, 0x80},

@@ -47,7 +47,7 @@ class Table:
          self.index_bytes, self.checks_bytes, self.data_bytes, self.payload_bytes, self.wire_bytes,
          self.raw_records, meta_hash, index_hash, checks_hash, header_hash) = rest[8:]
         must(magic == b"LPTABLE\0", "magic")
-        if version != 0:
+        if version != 1:
             raise UnknownVersion(f"version {version}")
         check_hash(table[:184], header_hash, "the header")
         must(header_bytes == 192 and flags == 0, "header_bytes and flags")
@@ -262,7 +262,7 @@ def read_file(data):
     (magic, version, header_bytes, n_tensors, directory_offset, directory_bytes, file_bytes,
      directory_hash, zero, header_hash) = struct.unpack_from("<8sHHIQQQQQQ", data)
     must(magic == b"LANEPACK", "magic")
-    if version != 0:
+    if version != 1:
         raise UnknownVersion(f"version {version}")
     check_hash(data[:56], header_hash, "the file header")
     must(header_bytes == 64 and zero == 0 and n_tensors <= 1 << 20, "file header")
