@@ -196,11 +196,9 @@ static enum gpu_case_kind kind_for(uint32_t codec)
 /* Codecs that a dtype does not have would be packed raw, and tell nothing. */
 static bool takes(uint32_t codec, uint32_t dtype)
 {
-    const bool is_byte = dtype == LP_DTYPE_I8 || dtype == LP_DTYPE_U8;
-
     switch ((enum lp_codec_id)codec) {
     case LP_CODEC_LANE:
-        return is_byte || lp_codec_dtype_info(dtype)->exponent_bits != 0;
+        return lp_codec_dtype_is_int8(dtype) || lp_codec_dtype_info(dtype)->exponent_bits != 0;
     case LP_CODEC_ZIP7:
         return dtype == LP_DTYPE_BF16;
     case LP_CODEC_DICT:

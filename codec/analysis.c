@@ -146,7 +146,7 @@ static void finish_words(struct counting *c)
 static void find_field(struct counting *c, uint32_t dtype)
 {
     const struct lp_dtype_info *const info = lp_codec_dtype_info(dtype);
-    const bool is_byte = dtype == LP_DTYPE_I8 || dtype == LP_DTYPE_U8;
+    const bool is_byte = lp_codec_dtype_is_int8(dtype);
 
     c->analysis->field_bits = is_byte ? 8 : info->exponent_bits;
     c->field_shift = is_byte ? 0 : info->mantissa_bits;

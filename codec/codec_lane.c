@@ -16,32 +16,26 @@
 /* Symbols that pick_base() tries for the most frequent exponent. */
 #define BASE_CANDIDATES 8u
 
-/* An integer of 8 bits has no exponent; its top bits are as good where values are small. */
-static bool is_byte(uint32_t dtype)
-{
-    return dtype == LP_DTYPE_I8 || dtype == LP_DTYPE_U8;
-}
-
 /* dtype and field. */
 static int set_field(struct lp_lane *lane, const struct lp_lane_params *params,
                      struct lp_error *err)
 {
     const struct lp_dtype_info *const info = lp_codec_dtype_info(params->dtype);
+    const bool is_byte = lp_codec_dtype_is_int8(params->dtype);
     uint32_t bits = params->exponent_bits;
 
-    if (info == NULL || (info->exponent_bits == 0 && !is_byte(params->dtype)))
+    if (info == NULL || (info->exponent_bits == 0 && !is_byte))
         return lp_error_set(err, LP_ENOTSUP, "codec lane codes floats, i8 and u8, not %s",
                             info != NULL ? info->name : "an unknown dtype");
     if (bits == 0)
         bits = info->exponent_bits;
-    if (is_byte(params->dtype)
-            ? bits < LP_FORMAT_LANE_BYTE_FIELD_MIN || bits > LP_FORMAT_LANE_BYTE_FIELD_MAX
-            : bits != info->exponent_bits)
+    if (is_byte ? bits < LP_FORMAT_LANE_BYTE_FIELD_MIN || bits > LP_FORMAT_LANE_BYTE_FIELD_MAX
+                : bits != info->exponent_bits)
         return lp_error_set(err, LP_ECORRUPT, "lane metadata: a field of %u bits in %s",
                             (unsigned)bits, info->name);
     lane->dtype = params->dtype;
     lane->elem_bytes = info->bytes;
-    lane->has_sign = !is_byte(params->dtype);
+    lane->has_sign = !is_byte;
     lane->exponent_bits = bits;
     lane->mantissa_bits = 8 * info->bytes - bits - lane->has_sign;
     lane->escape_bytes = bits > 8 ? 2 : 1;
@@ -217,13 +211,12 @@ static uint64_t exponent_bits_in_all(const struct lp_lane *lane,
 uint32_t lp_codec_lane_pick_base(const struct lp_lane *lane, const struct lp_lane_counts *counts)
 {
     const uint32_t n_candidates = LP_MIN(lane->n_symbols, BASE_CANDIDATES);
-    uint32_t mode = counts->low, best = 0;
+    const uint32_t mode = lp_lane_counts_mode(counts);
     uint64_t best_bits = UINT64_MAX;
+    uint32_t best = 0;
 
     if (lane->window != LP_LANE_WINDOW_RECORD)
         return 0;
-    for (uint32_t e = counts->low; e <= counts->high; e++)
-        mode = counts->hist[e] > counts->hist[mode] ? e : mode;
     for (uint32_t i = 0; i < n_candidates; i++) {
         const uint32_t base = (mode - lane->rank[i]) & lane->exponent_mask;
         const uint64_t bits = exponent_bits_in_all(lane, counts, base);

@@ -18,7 +18,9 @@
 #define COUNTS_MAX (UINT32_C(1) << 22)
 /* A base costs a byte: with fewer elements a column wins nothing. */
 #define COLUMN_ELEMENTS_MIN 16u
-#define TURNS 3u
+/* Turns that columns' bases get after their first ones. A turn is cheap: elements are
+ * counted once, before. */
+#define COLUMN_TURNS 3u
 #define CANDIDATES_MAX 4u
 
 struct candidate {
@@ -188,10 +190,7 @@ static struct lp_lane_counts column_counts(const struct counter *counter, uint32
     const uint32_t *const hist = counter->counts + ((size_t)column << study->field_bits);
     struct lp_lane_counts counts = {hist, 0, study->exponent_mask, 0};
 
-    while (counts.low < counts.high && hist[counts.low] == 0)
-        counts.low++;
-    while (counts.high > counts.low && hist[counts.high] == 0)
-        counts.high--;
+    lp_lane_counts_trim(&counts);
     return counts;
 }
 
@@ -199,15 +198,6 @@ static struct lp_lane_counts column_counts(const struct counter *counter, uint32
 static bool is_empty(const struct lp_lane_counts *counts)
 {
     return counts->low == counts->high && counts->hist[counts->low] == 0;
-}
-
-static uint32_t mode_of(const struct lp_lane_counts *counts)
-{
-    uint32_t mode = counts->low;
-
-    for (uint32_t e = counts->low; e <= counts->high; e++)
-        mode = counts->hist[e] > counts->hist[mode] ? e : mode;
-    return mode;
 }
 
 static void pick_bases(const struct counter *counter, const struct lp_lane *lane)
@@ -220,7 +210,8 @@ static void pick_bases(const struct counter *counter, const struct lp_lane *lane
         const struct lp_lane_counts *const counts = is_empty(&own) ? &all : &own;
 
         counter->columns->bases[c] =
-            (uint16_t)(lane == NULL ? mode_of(counts) : lp_codec_lane_pick_base(lane, counts));
+            (uint16_t)(lane == NULL ? lp_lane_counts_mode(counts)
+                                    : lp_codec_lane_pick_base(lane, counts));
     }
 }
 
@@ -246,7 +237,7 @@ static void learn_bases(const struct counter *counter, uint32_t *centred)
 
     pick_bases(counter, NULL);
     centre(counter, centred);
-    for (uint32_t turn = 0; turn < TURNS; turn++) {
+    for (uint32_t turn = 0; turn < COLUMN_TURNS; turn++) {
         lp_codec_lane_set_trial(counter->study, &trial, 0, LP_LANE_WINDOW_RECORD, centred);
         if (!trial.possible)
             return;

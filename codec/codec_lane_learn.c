@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-#define TURNS 2u
+/* Turns that records' bases get after their first ones. */
+#define RECORD_TURNS 2u
 /* Bytes and records of the sample that the choice looks at; the final price counts all of it. */
 #define STUDY_BYTES (UINT64_C(2) << 20)
 #define STUDY_RECORDS UINT64_C(2048)
@@ -76,10 +77,7 @@ static struct lp_lane_counts count_record(struct lp_lane_study *study, uint64_t 
     }
     memset(study->hist, 0, (study->exponent_mask + 1) * sizeof(study->hist[0]));
     count_exponents(study, elements, n, study->hist);
-    while (counts.low < counts.high && study->hist[counts.low] == 0)
-        counts.low++;
-    while (counts.high > counts.low && study->hist[counts.high] == 0)
-        counts.high--;
+    lp_lane_counts_trim(&counts);
     return counts;
 }
 
@@ -167,11 +165,8 @@ static void study_records(struct lp_lane_study *study)
 {
     for (uint64_t r = 0; r < study->sample->n_records; r += study->step) {
         const struct lp_lane_counts counts = count_record(study, r, false);
-        uint32_t mode = counts.low;
 
-        for (uint32_t e = counts.low; e <= counts.high; e++)
-            mode = counts.hist[e] > counts.hist[mode] ? e : mode;
-        add_shifted(study->shifted[0], &counts, mode, study->exponent_mask);
+        add_shifted(study->shifted[0], &counts, lp_lane_counts_mode(&counts), study->exponent_mask);
     }
     for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++)
         lp_codec_lane_set_trial(study, &study->by_record[i], i, LP_LANE_WINDOW_RECORD,
@@ -367,7 +362,7 @@ static int learn(struct lp_lane_study *study, struct lp_lane *ret_lane, uint64_t
         lp_codec_lane_set_trial(study, &study->table[i], i, LP_LANE_WINDOW_TABLE, study->all);
     if (!table_only)
         study_records(study);
-    for (uint32_t i = 0; i < TURNS && !table_only; i++)
+    for (uint32_t i = 0; i < RECORD_TURNS && !table_only; i++)
         study_bases(study);
     if (!table_only && study->sample->geometry != NULL)
         LP_TRY(rc, study_columns(study, err));
@@ -385,8 +380,7 @@ int lp_codec_lane_learn(struct lp_lane *ret_lane, const struct lp_lane_sample *s
     struct lp_lane_study *study;
     int rc;
 
-    if (info == NULL ||
-        (info->exponent_bits == 0 && sample->dtype != LP_DTYPE_I8 && sample->dtype != LP_DTYPE_U8))
+    if (info == NULL || (info->exponent_bits == 0 && !lp_codec_dtype_is_int8(sample->dtype)))
         return lp_error_set(err, LP_ENOTSUP, "codec lane codes floats, i8 and u8, not %s",
                             info != NULL ? info->name : "an unknown dtype");
     if (sample->n_records == 0 || sample->record_elements == 0)

@@ -150,6 +150,25 @@ struct lp_lane_counts {
     uint32_t n;
 };
 
+/* Narrows [low, high] down to exponents that occur; to one, where none does. */
+static inline void lp_lane_counts_trim(struct lp_lane_counts *counts)
+{
+    while (counts->low < counts->high && counts->hist[counts->low] == 0)
+        counts->low++;
+    while (counts->high > counts->low && counts->hist[counts->high] == 0)
+        counts->high--;
+}
+
+/* The most frequent exponent, the least of equals. */
+static inline uint32_t lp_lane_counts_mode(const struct lp_lane_counts *counts)
+{
+    uint32_t mode = counts->low;
+
+    for (uint32_t e = counts->low; e <= counts->high; e++)
+        mode = counts->hist[e] > counts->hist[mode] ? e : mode;
+    return mode;
+}
+
 /* The base with which the record is smallest, among those that put its most frequent exponent on
  * one of the first symbols; 0 with a window per table. Every encoder takes this one. */
 uint32_t lp_codec_lane_pick_base(const struct lp_lane *lane, const struct lp_lane_counts *counts);

@@ -24,10 +24,7 @@ static inline struct lp_lane_counts count_exponents(const uint8_t *exponents, ui
     lp_lane_count_bytes(exponents, n, &counts);
     memset(hist, 0, (limit + 1) * sizeof(hist[0]));
     add_counts(&counts, limit + 1, hist);
-    while (result.low < result.high && hist[result.low] == 0)
-        result.low++;
-    while (result.high > result.low && hist[result.high] == 0)
-        result.high--;
+    lp_lane_counts_trim(&result);
     return result;
 }
 

@@ -22,6 +22,13 @@ struct lp_dtype_info {
 /* Static; NULL for a number that is no dtype. */
 const struct lp_dtype_info *lp_codec_dtype_info(uint32_t dtype);
 
+/* An integer of 8 bits, which codec lane takes although it has no exponent: its top bits are as
+ * good where values are small. */
+static inline bool lp_codec_dtype_is_int8(uint32_t dtype)
+{
+    return dtype == LP_DTYPE_I8 || dtype == LP_DTYPE_U8;
+}
+
 /* The dtype called name ("bf16"), or 0. */
 uint32_t lp_codec_dtype_by_name(const char *name);
 
