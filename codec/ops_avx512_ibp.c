@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Codec ibp with AVX-512 and BMI2. */
-#include "codec/ibp_measure_body.h"
 #include "codec/ibp_pick_body.h"
 #include "codec/ibp_units.h"
 #include "codec/ops_avx512.h"
@@ -56,55 +55,7 @@ static LP_ALWAYS_INLINE uint32_t match_units(const struct lp_ibp_masks *masks, c
     return participation;
 }
 
-static const struct lp_ibp_unit_ops unit_ops = {select_units, match_units};
-
-LP_IBP_UNITS_DECODE(decode_8, 8, true, false, &unit_ops)
-LP_IBP_UNITS_DECODE(decode_4, 4, true, false, &unit_ops)
-LP_IBP_UNITS_DECODE(decode_4_short, 4, false, false, &unit_ops)
-LP_IBP_UNITS_DECODE(decode_8_groups, 8, true, true, &unit_ops)
-LP_IBP_UNITS_DECODE(decode_4_groups, 4, true, true, &unit_ops)
-LP_IBP_UNITS_DECODE(decode_4_short_groups, 4, false, true, &unit_ops)
-
-static int decode_groups(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
-                         uint32_t align_bytes, void *dst, uint32_t n_words)
-{
-    if (ibp->word_bytes == 8)
-        return decode_8_groups(ibp, src, src_bytes, align_bytes, dst, n_words);
-    if (n_words <= LP_IBP_SHORT_WORDS)
-        return decode_4_short_groups(ibp, src, src_bytes, align_bytes, dst, n_words);
-    return decode_4_groups(ibp, src, src_bytes, align_bytes, dst, n_words);
-}
-
-static int decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
-                  uint32_t align_bytes, void *dst, uint32_t n_words)
-{
-    if (n_words > ibp->n_words)
-        return LP_ECORRUPT;
-    if (ibp->n_groups > 0)
-        return decode_groups(ibp, src, src_bytes, align_bytes, dst, n_words);
-    if (ibp->word_bytes == 8)
-        return decode_8(ibp, src, src_bytes, align_bytes, dst, n_words);
-    if (n_words <= LP_IBP_SHORT_WORDS)
-        return decode_4_short(ibp, src, src_bytes, align_bytes, dst, n_words);
-    return decode_4(ibp, src, src_bytes, align_bytes, dst, n_words);
-}
-
-static LP_ALWAYS_INLINE uint64_t match(const struct lp_ibp_masks *masks, const uint8_t *src,
-                                       uint32_t n_words, uint32_t s, uint8_t *dst)
-{
-    return lp_ibp_units_match(masks, src, n_words, s, dst, &unit_ops);
-}
-
-LP_IBP_UNITS_ENCODE(encode_one, false, &unit_ops, match)
-LP_IBP_UNITS_ENCODE(encode_groups, true, &unit_ops, match)
-
-static uint32_t encode(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst,
-                       uint32_t limit_bytes)
-{
-    if (ibp->n_groups > 0)
-        return encode_groups(ibp, src, n_words, dst, limit_bytes);
-    return encode_one(ibp, src, n_words, dst, limit_bytes);
-}
+#include "codec/ibp_units_ops.h"
 
 /* --- the search for masks -------------------------------------------------------------------- */
 
@@ -118,28 +69,10 @@ static inline uint32_t common(const struct lp_ibp_set *a, const struct lp_ibp_se
     return (uint32_t)_mm512_reduce_add_epi64(sums);
 }
 
-static void count(const uint8_t *records, uint64_t n_records, uint32_t record_bytes, void *scratch,
-                  uint64_t *counts)
-{
-    lp_ibp_count(records, n_records, record_bytes, scratch, counts);
-}
-
-static void score(const struct lp_ibp_score *job, const uint8_t *records, uint64_t n_records,
-                  struct lp_ibp_totals *ret_totals)
-{
-    lp_ibp_score(job, records, n_records, ret_totals);
-}
-
-static void pick(const struct lp_ibp_column *column, struct lp_ibp_pick *ret_pick)
-{
-    lp_ibp_pick(column, ret_pick, common);
-}
+#include "codec/ibp_search_ops.h"
 
 void lp_codec_avx512_ibp_fill(struct lp_codec_ops *ops)
 {
-    ops->ibp_decode = decode;
-    ops->ibp_encode = encode;
-    ops->ibp_count = count;
-    ops->ibp_score = score;
-    ops->ibp_pick = pick;
+    fill_records(ops);
+    fill_search(ops);
 }
