@@ -6,6 +6,11 @@
 #include "codec/ops_avx512_vector.h"
 #include "codec/shape.h"
 
+/* Exponents that lie within so many values are counted by comparing with each of them: a histogram
+ * costs a cycle for each element, this one for each value and 64 elements, and nothing is to be
+ * cleared. */
+#define FEW_EXPONENTS 32u
+
 #define output lp_avx512_output
 #define put_plane lp_avx512_put_plane
 
@@ -125,23 +130,70 @@ static LP_ALWAYS_INLINE __m512i sum_parts(const struct lp_lane_part_counts *coun
     return sum;
 }
 
-static struct lp_lane_counts count_exponents(const uint8_t *exponents, uint32_t n, uint32_t limit,
-                                             uint32_t *hist)
+static LP_ALWAYS_INLINE uint32_t least_byte(__m512i v)
 {
+    const __m256i half =
+        _mm256_min_epu8(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+    const __m128i part =
+        _mm_min_epu8(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    const __m128i words = _mm_min_epu8(part, _mm_srli_epi16(part, 8));
+
+    return (uint32_t)_mm_extract_epi16(_mm_minpos_epu16(words), 0);
+}
+
+/* The least and the greatest of n exponents, which are at most limit. */
+static LP_ALWAYS_INLINE struct lp_lane_counts find_range(const uint8_t *exponents, uint32_t n,
+                                                         uint32_t limit, uint32_t *hist)
+{
+    const __m512i ones = _mm512_set1_epi8(-1);
     struct lp_lane_counts result = {hist, limit, 0, n};
+    __m512i low = ones, high = ones;
+
+    for (uint32_t i = 0; i < n; i += 64) {
+        const __mmask64 here = _bzhi_u64(~UINT64_C(0), LP_MIN(n - i, 64));
+        const __m512i v = _mm512_loadu_si512(exponents + i);
+
+        low = _mm512_mask_min_epu8(low, here, low, v);
+        high = _mm512_mask_min_epu8(high, here, high, _mm512_xor_si512(v, ones));
+    }
+    result.low = LP_MIN(limit, least_byte(low));
+    result.high = 255 - least_byte(high);
+    return result;
+}
+
+static LP_ALWAYS_INLINE uint32_t count_one(const uint8_t *exponents, uint32_t n, uint32_t exponent)
+{
+    const __m512i v = _mm512_set1_epi8((char)exponent);
+    uint32_t count = 0, i = 0;
+
+    for (; i + 64 <= n; i += 64)
+        count +=
+            (uint32_t)_mm_popcnt_u64(_mm512_cmpeq_epi8_mask(_mm512_loadu_si512(exponents + i), v));
+    return count + (uint32_t)_mm_popcnt_u64(_bzhi_u64(
+                       _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(exponents + i), v), n - i));
+}
+
+static void count_many(const uint8_t *exponents, uint32_t n, uint32_t limit, uint32_t *hist)
+{
     struct lp_lane_part_counts counts = {0};
 
     lp_lane_count_bytes(exponents, n, &counts);
-    for (uint32_t i = 0; i * 16 <= limit; i++) {
-        const __m512i sum = sum_parts(&counts, i);
-        const uint32_t used = _mm512_test_epi32_mask(sum, sum);
+    for (uint32_t i = 0; i * 16 <= limit; i++)
+        _mm512_storeu_si512(hist + 16 * i, sum_parts(&counts, i));
+}
 
-        _mm512_storeu_si512(hist + 16 * i, sum);
-        if (used == 0)
-            continue;
-        result.low = LP_MIN(result.low, 16 * i + (uint32_t)__builtin_ctz(used));
-        result.high = 16 * i + 31 - (uint32_t)__builtin_clz(used);
+static struct lp_lane_counts count_exponents(const uint8_t *exponents, uint32_t n, uint32_t limit,
+                                             uint32_t *hist)
+{
+    const struct lp_lane_counts result = find_range(exponents, n, limit, hist);
+
+    if (result.high - result.low >= FEW_EXPONENTS) {
+        count_many(exponents, n, limit, hist);
+        return result;
     }
+    memset(hist, 0, (limit + 1) * sizeof(hist[0]));
+    for (uint32_t e = result.low; e <= result.high; e++)
+        hist[e] = count_one(exponents, n, e);
     return result;
 }
 
