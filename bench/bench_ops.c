@@ -3,33 +3,18 @@
  * that stays in the second-level cache, so that instructions are what is measured. */
 #include "base/bytes.h"
 #include "bench/bench.h"
-#include "codec/codec_ibp.h"
-#include "codec/ops.h"
+#include "bench/ops_job.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TOTAL_BYTES (UINT64_C(256) << 10)
-#define ROOM_BYTES (2 * TOTAL_BYTES)
 #define SECONDS_WANTED 0.01
 #define RUNS 7u
 
-/* One op of one tier on records that lie back to back. */
-struct job {
-    const struct lp_codec_ops *ops;
-    uint32_t dtype, n, record_bytes, n_records, times;
-    struct lp_lane lane;
-    struct lp_ibp ibp;
-    uint8_t *elements, *coded, *back;
-    uint32_t stored[TOTAL_BYTES / 64];
-    uint32_t pitch; /* of coded records */
-    uint32_t hist[LP_LANE_EXPONENTS_MAX];
-};
-
 static int step_lane_encode(void *user)
 {
-    struct job *const job = user;
+    struct bench_ops_job *const job = user;
 
     for (uint32_t i = 0; i < job->times * job->n_records; i++) {
         const uint32_t r = i % job->n_records;
@@ -43,7 +28,7 @@ static int step_lane_encode(void *user)
 
 static int step_lane_decode(void *user)
 {
-    struct job *const job = user;
+    struct bench_ops_job *const job = user;
 
     for (uint32_t i = 0; i < job->times * job->n_records; i++) {
         const uint32_t r = i % job->n_records;
@@ -58,7 +43,7 @@ static int step_lane_decode(void *user)
 
 static int step_ibp_encode(void *user)
 {
-    struct job *const job = user;
+    struct bench_ops_job *const job = user;
 
     for (uint32_t i = 0; i < job->times * job->n_records; i++) {
         const uint32_t r = i % job->n_records;
@@ -72,7 +57,7 @@ static int step_ibp_encode(void *user)
 
 static int step_ibp_decode(void *user)
 {
-    struct job *const job = user;
+    struct bench_ops_job *const job = user;
 
     for (uint32_t i = 0; i < job->times * job->n_records; i++) {
         const uint32_t r = i % job->n_records;
@@ -87,7 +72,7 @@ static int step_ibp_decode(void *user)
 
 static int step_histogram(void *user)
 {
-    struct job *const job = user;
+    struct bench_ops_job *const job = user;
 
     for (uint32_t i = 0; i < job->times; i++)
         job->ops->exponent_histogram(job->dtype, job->elements, (uint64_t)job->n * job->n_records,
@@ -95,8 +80,16 @@ static int step_histogram(void *user)
     return 0;
 }
 
-/* Zeros behind each record, up to 4 bytes. */
-static void pad_records(struct job *job)
+void bench_ops_shape(struct bench_ops_job *job, uint32_t dtype, uint32_t n)
+{
+    job->dtype = dtype;
+    job->n = n;
+    job->record_bytes = n * lp_codec_dtype_info(dtype)->bytes;
+    job->pitch = (uint32_t)lp_round_up_u64(job->record_bytes + LP_CODEC_SLACK_BYTES, 64);
+    job->n_records = (uint32_t)(BENCH_OPS_BYTES / job->record_bytes);
+}
+
+void bench_ops_pad(struct bench_ops_job *job)
 {
     for (uint32_t r = 0; r < job->n_records; r++) {
         const uint32_t size = job->stored[r];
@@ -106,7 +99,8 @@ static void pad_records(struct job *job)
     }
 }
 
-static void time_op(struct job *job, const char *op, const char *what, int (*step)(void *user))
+void bench_ops_time(struct bench_ops_job *job, const char *op, const char *what,
+                    int (*step)(void *user))
 {
     const uint64_t bytes = (uint64_t)job->n_records * job->record_bytes;
     double seconds = 0;
@@ -123,18 +117,23 @@ static void time_op(struct job *job, const char *op, const char *what, int (*ste
     job->times = 1;
 }
 
-/* Encode and decode with job->lane. */
-static int time_coding(struct job *job, const char *what)
+int bench_ops_compare(const struct bench_ops_job *job)
 {
-    time_op(job, "lane_encode", what, step_lane_encode);
-    (void)step_lane_encode(job);
-    pad_records(job);
-    time_op(job, "lane_decode", what, step_lane_decode);
     return memcmp(job->back, job->elements, job->n_records * job->record_bytes) == 0 ? 0
                                                                                      : LP_EINTERNAL;
 }
 
-static int learn(const struct job *job, struct lp_lane *ret_lane)
+/* Encode and decode with job->lane. */
+static int time_coding(struct bench_ops_job *job, const char *what)
+{
+    bench_ops_time(job, "lane_encode", what, step_lane_encode);
+    (void)step_lane_encode(job);
+    bench_ops_pad(job);
+    bench_ops_time(job, "lane_decode", what, step_lane_decode);
+    return bench_ops_compare(job);
+}
+
+static int learn(const struct bench_ops_job *job, struct lp_lane *ret_lane)
 {
     const struct lp_lane_sample sample = {.dtype = job->dtype,
                                           .elements = job->elements,
@@ -144,7 +143,7 @@ static int learn(const struct job *job, struct lp_lane *ret_lane)
     return lp_codec_lane_learn(ret_lane, &sample, NULL, NULL);
 }
 
-static int time_lane(struct job *job, const struct lp_codec_ops *ops, uint32_t window)
+static int time_lane(struct bench_ops_job *job, const struct lp_codec_ops *ops, uint32_t window)
 {
     struct lp_lane learned;
     char what[48];
@@ -174,7 +173,7 @@ struct layout {
     uint64_t keep;
 };
 
-static void fill_layout(struct job *job, const struct layout *layout)
+static void fill_layout(struct bench_ops_job *job, const struct layout *layout)
 {
     const uint32_t n = job->n * job->n_records, bytes = lp_codec_dtype_info(job->dtype)->bytes;
 
@@ -203,7 +202,7 @@ static void fill_layout(struct job *job, const struct layout *layout)
 static int step_shift(void *user)
 {
     static const uint8_t bases[2 * (SHIFT_PERIOD + LP_LANE_COLUMN_SLACK)];
-    struct job *const job = user;
+    struct bench_ops_job *const job = user;
     struct lp_lane lane = job->lane;
 
     lane.column_period = SHIFT_PERIOD;
@@ -214,7 +213,7 @@ static int step_shift(void *user)
 }
 
 /* What lane knows of a table beyond its exponents, and the bases of columns. */
-static int time_layouts(struct job *job, const struct lp_codec_ops *ops)
+static int time_layouts(struct bench_ops_job *job, const struct lp_codec_ops *ops)
 {
     static const struct layout layouts[] = {{"f64", LP_DTYPE_F64, UINT64_MAX},
                                             {"bf16 no sign", LP_DTYPE_BF16, 0x7fff},
@@ -225,15 +224,11 @@ static int time_layouts(struct job *job, const struct lp_codec_ops *ops)
 
     job->ops = ops;
     for (size_t i = 0; i < LP_ARRAY_LEN(layouts); i++) {
-        job->dtype = layouts[i].dtype;
-        job->n = 4096;
-        job->record_bytes = job->n * lp_codec_dtype_info(job->dtype)->bytes;
-        job->pitch = (uint32_t)lp_round_up_u64(job->record_bytes + LP_CODEC_SLACK_BYTES, 64);
-        job->n_records = (uint32_t)(TOTAL_BYTES / job->record_bytes);
+        bench_ops_shape(job, layouts[i].dtype, 4096);
         fill_layout(job, &layouts[i]);
         LP_TRY(rc, learn(job, &job->lane));
         rc = time_coding(job, layouts[i].name);
-        time_op(job, "exponent_shift", layouts[i].name, step_shift);
+        bench_ops_time(job, "exponent_shift", layouts[i].name, step_shift);
         lp_codec_lane_fini(&job->lane);
         if (rc < 0)
             return rc;
@@ -241,7 +236,7 @@ static int time_layouts(struct job *job, const struct lp_codec_ops *ops)
     return 0;
 }
 
-static int time_ibp(struct job *job, const struct lp_codec_ops *ops, uint32_t word_bytes)
+static int time_ibp(struct bench_ops_job *job, const struct lp_codec_ops *ops, uint32_t word_bytes)
 {
     const struct lp_ibp_params params = {.word_bytes = word_bytes,
                                          .record_bytes = job->record_bytes};
@@ -252,15 +247,15 @@ static int time_ibp(struct job *job, const struct lp_codec_ops *ops, uint32_t wo
     LP_TRY(rc, lp_codec_ibp_learn(&job->ibp, &params, job->elements, job->n_records, NULL, NULL));
     (void)snprintf(what, sizeof(what), "%s x %u s=%u", lp_codec_dtype_info(job->dtype)->name,
                    job->n, word_bytes);
-    time_op(job, "ibp_encode", what, step_ibp_encode);
+    bench_ops_time(job, "ibp_encode", what, step_ibp_encode);
     (void)step_ibp_encode(job);
-    pad_records(job);
-    time_op(job, "ibp_decode", what, step_ibp_decode);
+    bench_ops_pad(job);
+    bench_ops_time(job, "ibp_decode", what, step_ibp_decode);
     lp_codec_ibp_fini(&job->ibp);
     return 0;
 }
 
-static int time_tier(struct job *job, const struct lp_codec_ops *ops)
+static int time_tier(struct bench_ops_job *job, const struct lp_codec_ops *ops)
 {
     static const struct {
         uint32_t dtype, n;
@@ -272,24 +267,20 @@ static int time_tier(struct job *job, const struct lp_codec_ops *ops)
     int rc;
 
     for (size_t i = 0; i < LP_ARRAY_LEN(kinds); i++) {
-        job->dtype = kinds[i].dtype;
-        job->n = kinds[i].n;
-        job->record_bytes = job->n * lp_codec_dtype_info(job->dtype)->bytes;
-        job->pitch = (uint32_t)lp_round_up_u64(job->record_bytes + LP_CODEC_SLACK_BYTES, 64);
-        job->n_records = (uint32_t)(TOTAL_BYTES / job->record_bytes);
+        bench_ops_shape(job, kinds[i].dtype, kinds[i].n);
         bench_fill_normal(job->dtype, (uint64_t)job->n * job->n_records, 0, 0, job->elements);
         for (uint32_t window = 0; window < 2; window++)
             LP_TRY(rc, time_lane(job, ops, window));
         for (uint32_t word_bytes = 4; word_bytes <= 8; word_bytes += 4)
             LP_TRY(rc, time_ibp(job, ops, word_bytes));
-        time_op(job, "histogram", lp_codec_dtype_info(job->dtype)->name, step_histogram);
+        bench_ops_time(job, "histogram", lp_codec_dtype_info(job->dtype)->name, step_histogram);
     }
     return 0;
 }
 
 int bench_ops_main(int argc, char **argv)
 {
-    static struct job job;
+    static struct bench_ops_job job;
     const struct lp_codec_ops *tiers[LP_CODEC_TIERS_MAX];
     const int n_tiers = lp_codec_ops_tiers(tiers);
     int rc = 0;
@@ -298,19 +289,21 @@ int bench_ops_main(int argc, char **argv)
         (void)fprintf(stderr, "usage: lanepack-bench ops (no options, %s is one)\n", argv[1]);
         return BENCH_USAGE;
     }
-    job.elements = lp_bench_map(ROOM_BYTES);
-    job.coded = lp_bench_map(ROOM_BYTES);
-    job.back = lp_bench_map(ROOM_BYTES);
+    job.elements = lp_bench_map(BENCH_OPS_ROOM_BYTES);
+    job.coded = lp_bench_map(BENCH_OPS_ROOM_BYTES);
+    job.back = lp_bench_map(BENCH_OPS_ROOM_BYTES);
     if (job.elements == NULL || job.coded == NULL || job.back == NULL)
         return BENCH_FAILED;
     for (int i = 0; rc == 0 && i < n_tiers; i++)
         rc = time_tier(&job, tiers[i]);
     for (int i = 0; rc == 0 && i < n_tiers; i++)
         rc = time_layouts(&job, tiers[i]);
+    for (int i = 0; rc == 0 && i < n_tiers; i++)
+        rc = bench_ops_values(&job, tiers[i]);
     if (rc < 0)
         (void)fprintf(stderr, "lanepack-bench: %s\n", lp_error_name(rc));
-    lp_bench_unmap(job.elements, ROOM_BYTES);
-    lp_bench_unmap(job.coded, ROOM_BYTES);
-    lp_bench_unmap(job.back, ROOM_BYTES);
+    lp_bench_unmap(job.elements, BENCH_OPS_ROOM_BYTES);
+    lp_bench_unmap(job.coded, BENCH_OPS_ROOM_BYTES);
+    lp_bench_unmap(job.back, BENCH_OPS_ROOM_BYTES);
     return rc < 0 ? BENCH_FAILED : BENCH_OK;
 }
