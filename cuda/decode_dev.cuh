@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device functions: one warp decodes one record that lies in shared memory. Codec raw and ibp; lane
- * is in lane_dev.cuh. Source: docs/FORMAT.md, sections 4 and 5.
+ * is in lane_dev.cuh. Source: docs/FORMAT.md, section 4.
  *
  * Each decoder gets a lp_gpu_record and returns false when the record breaks the format; what it
  * has stored by then is unspecified, but never outside of the record's own rows. All 32 lanes call,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels by name, as gpu_launch.c looks them up: lp_gather_<codec>_<dtype>[_<levels>]. One
- * argument,
- * struct lp_gather_args by value. Launch: blocks of whole warps, warp_bytes of dynamic shared
- * memory for each warp, any number of blocks. */
+ * argument, struct lp_gather_args by value. Launch: blocks of whole warps, warp_bytes of dynamic
+ * shared memory for each warp, any number of blocks. */
 #include "cuda/gather_kernel.cuh"
 
 /* Four warps, as gather_plan.c launches them, and four such blocks on a multiprocessor: said so

@@ -7,20 +7,14 @@
 #define LP_CUDA_GATHER_ARGS_H
 
 #include "codec/format.h"
-
-/* The word at status_dev after a gather: 0, or the least of what went wrong. A position counts the
- * output's rows from 0. */
-#define LP_GATHER_STATUS_CORRUPT                                                                   \
-    (1ull << 63) /* this + position + 1: its record breaks the format */
-                 /* position + 1 alone: its row number is too large */
+#include "cuda/gpu_status.h"
 
 #define LP_GATHER_WARP 32u
 #define LP_GATHER_ITEMS 32u /* pieces that a warp looks up at once, at most */
 #define LP_GATHER_ITEM_BYTES 48u
 /* Shared memory of a warp for its codec, before the pieces. */
 #define LP_GATHER_SCRATCH_NONE 0u
-#define LP_GATHER_SCRATCH_LANE_BYTES                                                               \
-    64u /* 32 exponents, and what a read of eight may reach behind them */
+#define LP_GATHER_SCRATCH_LANE_BYTES 64u /* 32 exponents, and what a read of 8 reaches behind */
 #define LP_GATHER_SCRATCH_DICT_BYTES 80u /* 32 codes, and eight behind them */
 #define LP_GATHER_SCRATCH_SPARSE_BYTES (LP_GATHER_SCRATCH_DICT_BYTES + 1024u) /* and 512 places */
 #define LP_GATHER_ITEM_STAGES 2u /* records of a warp in shared memory: decoded, and on its way */
@@ -58,8 +52,8 @@ struct lp_gather_split {
 };
 
 /* Bases of exponents by column (docs/FORMAT.md, section 5), numbers of 1 or 2 bytes at meta_dev.
- * They repeat a group's first
- * columns behind its last one, so that eight neighbours are read in one piece. */
+ * They repeat a group's first columns behind its last one, so that eight neighbours are read in one
+ * piece. */
 struct lp_gather_columns {
     struct lp_gather_divisor period;     /* at least 8: of a shorter one some multiple */
     struct lp_gather_divisor span;       /* by 0: one group */
@@ -129,7 +123,7 @@ struct lp_gather_args {
     uint64_t n_elements;   /* of the table */
     uint64_t out_dev;
     uint64_t default_row_dev;        /* 0: none */
-    uint64_t status_dev;             /* 8 bytes, aligned; 0: nobody asks */
+    uint64_t status_dev;             /* 8 bytes, aligned: cuda/gpu_status.h; 0: nobody asks */
     struct lp_gather_divisor pieces; /* records that a row can touch, at most */
     uint32_t index_bytes;            /* 4 or 8: int32 or int64 */
     uint32_t items_per_warp;         /* 1 to LP_GATHER_ITEMS */

@@ -182,7 +182,7 @@ LP_DEVICE lp_gather_item lp_gather_look_up(const lp_gather_args &a, uint64_t i)
     lp_gather_find(t, record, (uint32_t)(from - record_begin), (uint32_t)(to - record_begin), item);
     item.out = row_out + (from - begin) * t.elem_bytes;
     if (item.kind == LP_GATHER_BAD)
-        lp_gpu_report(a.status_dev, LP_GATHER_STATUS_CORRUPT | (position + 1));
+        lp_gpu_report(a.status_dev, LP_GPU_STATUS_CORRUPT | (position + 1));
     else if (t.columns.pitch != 0)
         lp_gather_find_columns(t.columns, record_begin, item);
     return item;
@@ -278,7 +278,7 @@ LP_DEVICE void lp_gather_put(const lp_gather_args &a, const lp_gather_item &item
     if (kind == LP_GATHER_CODED) {
         if (!Codec::decode(record, a.table) && lane == 0)
             lp_gpu_report(a.status_dev,
-                          LP_GATHER_STATUS_CORRUPT | (lp_gather_divide(i, a.pieces) + 1));
+                          LP_GPU_STATUS_CORRUPT | (lp_gather_divide(i, a.pieces) + 1));
     } else if (kind == LP_GATHER_RAW) {
         const uint32_t bytes = record.elements * a.table.elem_bytes;
 
@@ -286,7 +286,7 @@ LP_DEVICE void lp_gather_put(const lp_gather_args &a, const lp_gather_item &item
         if (bytes < record.stored_bytes &&
             !lp_gpu_zero_bytes(record.bytes, bytes, record.stored_bytes, lane) && lane == 0)
             lp_gpu_report(a.status_dev,
-                          LP_GATHER_STATUS_CORRUPT | (lp_gather_divide(i, a.pieces) + 1));
+                          LP_GPU_STATUS_CORRUPT | (lp_gather_divide(i, a.pieces) + 1));
     } else if (kind == LP_GATHER_DEFAULT) {
         lp_gather_copy_default(a, item, lane);
     }

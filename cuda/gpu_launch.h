@@ -9,6 +9,7 @@
 
 #include "codec/format.h"
 #include "cuda/gpu.h"
+#include "cuda/gpu_status.h"
 
 /* A checked table as the codec layer knows it, field by field: this layer knows codec/format.h
  * only. All pointers borrow for the call. */
@@ -81,15 +82,10 @@ struct lp_gpu_gather_params {
     uint64_t out_dev, out_bytes; /* row-major, no gaps, on a border of an element's size */
     uint64_t default_row_dev;    /* stands in for row numbers out of range ... */
     const void *default_row;     /* ... or in host memory: copied to the workspace */
-    uint64_t status_dev;         /* 8 bytes: set to 0, then to the least of what went wrong */
+    uint64_t status_dev;         /* 8 bytes, set to 0 and then as cuda/gpu_status.h says */
     uint64_t workspace_dev, workspace_bytes;
     void *stream;
 };
-
-/* What the status word says. A position counts the output's rows from 0. */
-#define LP_GPU_STATUS_CORRUPT                                                                      \
-    (1ull << 63) /* set: the record of row (word & ~this) - 1 is corrupt */
-                 /* else: the row number at word - 1 is out of range */
 
 /* Bytes of workspace that lp_gpu_gather() needs for it: 0 when rows and default row lie on the
  * device. */
