@@ -8,8 +8,9 @@
 
 #define LP_ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Codec dict leaves records of more elements to the scalar tier, which bounds the stack that a call
- * needs; every record that is not chosen by hand is smaller. */
+/* Encoders of codec dict leave records of more elements to the scalar tier: what they keep of each
+ * stays on the stack, and a symbol, or behind the symbols the index of a raw element, in 16 bits.
+ * Every record that is not chosen by hand is smaller. */
 #define LP_LANE_FAST_ELEMENTS_MAX 16384u
 
 /* What any call of a vector tier needs of stack at most, for the longest records that the format

@@ -9,9 +9,11 @@
 #include <string.h>
 
 #define BLOCK 64u
-/* Longer records are left to the scalar tier, which bounds the stack. */
-#define BYTES_MAX 32768u
-#define BUFFER_BYTES (BYTES_MAX + BLOCK * 8)
+/* Buffers for records of up to so many bytes; only longer ones take much of the stack. */
+#define SMALL_BYTES 32768u
+#define BUFFER_BYTES(n) ((n) + BLOCK * 8)
+LP_STATIC_ASSERT(2 * BUFFER_BYTES(LP_FORMAT_RECORD_BYTES_MAX) < LP_LANE_STACK_BYTES_MAX / 2,
+                 "a decoder's stack is bounded");
 
 static uint32_t count_zeros(const uint8_t *src, uint64_t bit, uint32_t width, uint32_t count)
 {
@@ -123,22 +125,19 @@ static bool decode_level(uint32_t elem_bytes, const struct level *level, uint8_t
     }
 }
 
-static int dict_decode(const struct lp_dict *dict, const void *src, uint32_t src_bytes,
-                       uint32_t align_bytes, void *dst, uint32_t n)
+/* Two buffers in turn: a level reads the one that the level behind it wrote. Raw elements are
+ * copied there, too, so that no read leaves the record even if it changes meanwhile. */
+static int decode_in(const struct lp_dict *dict, const uint8_t *src, uint32_t src_bytes,
+                     uint32_t align_bytes, uint8_t *dst, uint32_t n, uint8_t *const buffer[2])
 {
-    /* Two buffers in turn: a level reads the one that the level behind it wrote. Raw elements are
-     * copied there, too, so that no read leaves the record even if it changes meanwhile. */
-    uint8_t buffer[2][BUFFER_BYTES];
     const uint32_t size = dict->elem_bytes;
     struct lp_dict_parts parts;
     const uint8_t *next;
 
-    if (n > BYTES_MAX / size)
-        return lp_codec_scalar_dict_decode(dict, src, src_bytes, align_bytes, dst, n);
     if (!lp_dict_find_parts(dict, src, src_bytes, align_bytes, n, count_zeros, &parts))
         return LP_ECORRUPT;
     next = buffer[dict->n_levels % 2];
-    memcpy(buffer[dict->n_levels % 2], (const uint8_t *)src + parts.raw_byte,
+    memcpy(buffer[dict->n_levels % 2], src + parts.raw_byte,
            (size_t)parts.count[dict->n_levels] * size);
     for (uint32_t k = dict->n_levels; k-- > 0;) {
         const struct level level = {
@@ -155,6 +154,30 @@ static int dict_decode(const struct lp_dict *dict, const void *src, uint32_t src
         next = buffer[k % 2];
     }
     return 0;
+}
+
+static __attribute__((noinline)) int decode_large(const struct lp_dict *dict, const uint8_t *src,
+                                                  uint32_t src_bytes, uint32_t align_bytes,
+                                                  uint8_t *dst, uint32_t n)
+{
+    uint8_t first[BUFFER_BYTES(LP_FORMAT_RECORD_BYTES_MAX)];
+    uint8_t second[BUFFER_BYTES(LP_FORMAT_RECORD_BYTES_MAX)];
+
+    return decode_in(dict, src, src_bytes, align_bytes, dst, n, (uint8_t *const[]){first, second});
+}
+
+static int dict_decode(const struct lp_dict *dict, const void *src, uint32_t src_bytes,
+                       uint32_t align_bytes, void *dst, uint32_t n)
+{
+    uint8_t first[BUFFER_BYTES(SMALL_BYTES)], second[BUFFER_BYTES(SMALL_BYTES)];
+    const uint64_t bytes = (uint64_t)n * dict->elem_bytes;
+
+    /* Longer than the format allows: nobody has one. */
+    if (bytes > LP_FORMAT_RECORD_BYTES_MAX)
+        return lp_codec_scalar_dict_decode(dict, src, src_bytes, align_bytes, dst, n);
+    if (bytes > SMALL_BYTES)
+        return decode_large(dict, src, src_bytes, align_bytes, dst, n);
+    return decode_in(dict, src, src_bytes, align_bytes, dst, n, (uint8_t *const[]){first, second});
 }
 
 /* A bit string that grows at its end; up to four bytes behind it are written. */

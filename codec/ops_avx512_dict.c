@@ -9,9 +9,11 @@
 
 #include <string.h>
 
-/* Longer records are left to the scalar tier, which bounds the stack. */
-#define BYTES_MAX 32768u
-#define BUFFER_BYTES (BYTES_MAX + LP_AVX512_BLOCK * 8)
+/* Buffers for records of up to so many bytes; only longer ones take much of the stack. */
+#define SMALL_BYTES 32768u
+#define BUFFER_BYTES(n) ((n) + LP_AVX512_BLOCK * 8)
+LP_STATIC_ASSERT(2 * BUFFER_BYTES(LP_FORMAT_RECORD_BYTES_MAX) < LP_LANE_STACK_BYTES_MAX / 2,
+                 "a decoder's stack is bounded");
 
 /* Where a level's codes come from, and the values behind them. */
 struct level {
@@ -163,24 +165,19 @@ static struct level level_at(const struct lp_dict *dict, const struct lp_dict_pa
                           .next = next};
 }
 
-static int dict_decode(const struct lp_dict *dict, const void *src, uint32_t src_bytes,
-                       uint32_t align_bytes, void *dst, uint32_t n)
+/* Two buffers in turn: a level reads the one that the level behind it wrote. Raw elements are
+ * copied there, too, so that no read leaves the record even if it changes meanwhile. */
+static int decode_in(const struct lp_dict *dict, const uint8_t *src, uint32_t src_bytes,
+                     uint32_t align_bytes, uint8_t *dst, uint32_t n, uint8_t *const buffer[2])
 {
-    /* Two buffers in turn: a level reads the one that the level behind it wrote. Raw elements are
-     * copied there, too, so that no read leaves the record even if it changes meanwhile. */
-    uint8_t buffer[2][BUFFER_BYTES];
     struct lp_dict_parts parts;
     const uint8_t *next;
     struct level level;
 
-    if (n <= LP_AVX512_BLOCK && n > 0)
-        return lp_codec_avx512_dict_decode_short(dict, src, src_bytes, align_bytes, dst, n);
-    if (n > BYTES_MAX / dict->elem_bytes)
-        return lp_codec_scalar_dict_decode(dict, src, src_bytes, align_bytes, dst, n);
     if (!lp_dict_find_parts(dict, src, src_bytes, align_bytes, n, count_zeros, &parts))
         return LP_ECORRUPT;
     next = buffer[dict->n_levels % 2];
-    memcpy(buffer[dict->n_levels % 2], (const uint8_t *)src + parts.raw_byte,
+    memcpy(buffer[dict->n_levels % 2], src + parts.raw_byte,
            (size_t)parts.count[dict->n_levels] * dict->elem_bytes);
     for (uint32_t k = dict->n_levels; k-- > 1;) {
         level = level_at(dict, &parts, k, src, next);
@@ -190,6 +187,32 @@ static int dict_decode(const struct lp_dict *dict, const void *src, uint32_t src
     }
     level = level_at(dict, &parts, 0, src, next);
     return decode_first(dict, &level, dst) ? 0 : LP_ECORRUPT;
+}
+
+static __attribute__((noinline)) int decode_large(const struct lp_dict *dict, const uint8_t *src,
+                                                  uint32_t src_bytes, uint32_t align_bytes,
+                                                  uint8_t *dst, uint32_t n)
+{
+    uint8_t first[BUFFER_BYTES(LP_FORMAT_RECORD_BYTES_MAX)];
+    uint8_t second[BUFFER_BYTES(LP_FORMAT_RECORD_BYTES_MAX)];
+
+    return decode_in(dict, src, src_bytes, align_bytes, dst, n, (uint8_t *const[]){first, second});
+}
+
+static int dict_decode(const struct lp_dict *dict, const void *src, uint32_t src_bytes,
+                       uint32_t align_bytes, void *dst, uint32_t n)
+{
+    uint8_t first[BUFFER_BYTES(SMALL_BYTES)], second[BUFFER_BYTES(SMALL_BYTES)];
+    const uint64_t bytes = (uint64_t)n * dict->elem_bytes;
+
+    if (n <= LP_AVX512_BLOCK && n > 0)
+        return lp_codec_avx512_dict_decode_short(dict, src, src_bytes, align_bytes, dst, n);
+    /* Longer than the format allows: nobody has one. */
+    if (bytes > LP_FORMAT_RECORD_BYTES_MAX)
+        return lp_codec_scalar_dict_decode(dict, src, src_bytes, align_bytes, dst, n);
+    if (bytes > SMALL_BYTES)
+        return decode_large(dict, src, src_bytes, align_bytes, dst, n);
+    return decode_in(dict, src, src_bytes, align_bytes, dst, n, (uint8_t *const[]){first, second});
 }
 
 void lp_codec_avx512_dict_fill(struct lp_codec_ops *ops)
