@@ -7,8 +7,8 @@
     tools/fuzz.py --seconds 60 lane   # one of them, a minute
 
 Starts from the stored corpus and leaves it alone: new inputs go to --work. --keep adds to the
-stored corpus what reaches code that it does not, one input for each new edge at most. Prints a table for
-docs/TESTING.md; ends with 1 when an input was found that breaks something, and says where it is.
+stored corpus what reaches code that it does not, one input for each new edge at most. Prints a table
+for docs/TESTING.md; ends with 1 when an input was found that breaks something, and says where it is.
 """
 import argparse
 import pathlib
@@ -76,8 +76,8 @@ def keep(binary, run):
     stored = CORPUS / run.name
     stored.mkdir(exist_ok=True)
     before = len(list(stored.iterdir()))
-    subprocess.run([str(binary), "-merge=1", "-use_counters=0", str(stored), str(run.fresh)], check=True,
-                   stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    subprocess.run([str(binary), "-merge=1", "-use_counters=0", str(stored), str(run.fresh)],
+                   check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     print(f"{run.name}: {len(list(stored.iterdir())) - before} inputs kept", file=sys.stderr)
 
 
