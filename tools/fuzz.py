@@ -6,9 +6,9 @@
     tools/fuzz.py                     # every target, 10 minutes each, containers 30
     tools/fuzz.py --seconds 60 lane   # one of them, a minute
 
-Starts from the stored corpus and leaves it alone: new inputs go to --work. --keep adds to the
-stored corpus what reaches code that it does not, one input for each new edge at most. Prints a table
-for docs/TESTING.md; ends with 1 when an input was found that breaks something, and says where it is.
+Starts from the stored corpus and leaves it alone: new inputs go to --work. --keep adds to it what
+reaches code that it does not, one input for each new edge at most. Prints a table for
+docs/TESTING.md; ends with 1 when an input was found that breaks something, and says where it is.
 """
 import argparse
 import pathlib
