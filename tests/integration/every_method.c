@@ -185,7 +185,7 @@ static void bad_objects_are_refused(struct wire *wire)
     (void)json_object_set_new(item, "codec", json_string("auto"));
     check_item_error(wire, "object.create", json_pack("{s:[o]}", "items", item), LP_EINVAL);
     item = wire_create_item("x", &small.packed, NULL);
-    (void)json_object_set_new(json_object_get(item, "tensor"), "dtype", json_string("c64"));
+    (void)json_object_set_new(json_object_get(item, "tensor"), "dtype", json_string("c128"));
     check_item_error(wire, "object.create", json_pack("{s:[o]}", "items", item), LP_EINVAL);
     item = wire_create_item("bad\nname", &small.packed, NULL);
     check_item_error(wire, "object.create", json_pack("{s:[o]}", "items", item), LP_ENAME);
