@@ -17,6 +17,8 @@ struct lp_ibp_params {
     uint32_t align_bytes;  /* of stored records: a power of two; 0: 4 */
     float threshold;       /* above 0: no other is tried, and no other choice */
     bool exact;            /* the published choice: one threshold for all, by the bits it saves */
+    uint64_t rival_bytes;  /* what the sample takes in another way, 0: not known. Groups are not
+                              looked for where one set of masks takes much more */
 };
 
 /* A set of masks that was tried: those of a threshold, or those chosen position by position. */

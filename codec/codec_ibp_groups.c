@@ -20,6 +20,7 @@
 /* In thousandths of the raw bytes: what groups must save more than one set has saved, after quick
  * turns to be looked at further, and in the end. */
 #define PROMISE 5u
+#define REACH 40u /* by how much one set may be behind another codec and groups still be tried */
 #define MARGIN 3u
 
 LP_STATIC_ASSERT(GROUPS_MAX <= LP_IBP_STARTS_MAX, "every group has a start");
@@ -286,6 +287,16 @@ static int try_groups(const struct study *study, struct attempt *kept, struct lp
     return 0;
 }
 
+/* Looking for groups takes longer than all other analysis: only where they could win. */
+static bool is_in_reach(const struct lp_ibp_params *params, uint64_t n_records,
+                        const struct lp_ibp_trial *one_set)
+{
+    const uint64_t raw_bytes = n_records * params->record_bytes;
+
+    return params->rival_bytes == 0 ||
+           one_set->stored_bytes <= params->rival_bytes + raw_bytes * REACH / 1000;
+}
+
 int lp_codec_ibp_learn_groups(struct lp_ibp *ret_ibp, const struct lp_ibp_params *params,
                               uint64_t table_records, const void *sample, uint64_t n_records,
                               struct lp_ibp_trial *ret_taken, struct lp_error *err)
@@ -299,7 +310,8 @@ int lp_codec_ibp_learn_groups(struct lp_ibp *ret_ibp, const struct lp_ibp_params
     kept.taken = report.trial[report.kept];
     if (!report.saves)
         kept.taken.saved_bits = 0;
-    if (report.saves && !params->exact && params->threshold == 0 && n_records >= RECORDS_MIN) {
+    if (report.saves && !params->exact && params->threshold == 0 && n_records >= RECORDS_MIN &&
+        is_in_reach(params, n_records, &kept.taken)) {
         LP_TRY_GOTO(rc, study_init(&study, params, table_records, sample, n_records, err), fini);
         rc = try_groups(&study, &kept, err);
         study_fini(&study);

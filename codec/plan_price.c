@@ -210,6 +210,17 @@ static int price_sparse(const struct lp_planner *planner, struct lp_candidate *c
     return 0;
 }
 
+/* What the sample takes with the best of the codecs before ibp. */
+static uint64_t cheapest_so_far(const struct lp_planner *planner)
+{
+    uint64_t bytes = UINT64_MAX;
+
+    for (uint32_t i = 0; i < planner->prices.n; i++)
+        if (planner->prices.price[i].possible && planner->prices.price[i].codec != LP_CODEC_IBP)
+            bytes = LP_MIN(bytes, planner->prices.price[i].cost_bytes);
+    return bytes;
+}
+
 static int price_ibp(const struct lp_planner *planner, struct lp_candidate *candidate,
                      struct lp_error *err)
 {
@@ -223,7 +234,8 @@ static int price_ibp(const struct lp_planner *planner, struct lp_candidate *cand
                                          .align_bytes = slotted ? LP_FORMAT_SECTOR_BYTES
                                                                 : planner->params.align_bytes,
                                          .threshold = planner->params.ibp_threshold,
-                                         .exact = planner->params.ibp_exact};
+                                         .exact = planner->params.ibp_exact,
+                                         .rival_bytes = cheapest_so_far(planner)};
     struct lp_ibp_trial taken;
     struct lp_ibp ibp;
     int rc;

@@ -68,7 +68,8 @@ if(NOT LP_SANITIZE)
     lp_add_test(simt.gather_ptx_${part} COMMAND test_gather_ptx ${lp_gather_ptx} ${lp_part_args}
       TIMEOUT 300)
   endforeach()
-  lp_add_test(simt.gather_ptx_golden COMMAND test_gather_ptx ${lp_gather_ptx} ${lp_golden_args})
+  lp_add_test(simt.gather_ptx_golden COMMAND test_gather_ptx ${lp_gather_ptx} ${lp_golden_args}
+    TIMEOUT 600)
   lp_add_test(simt.gather_budget COMMAND test_gather_budget ${lp_gather_ptx} ${lp_budget_args}
     TIMEOUT 300)
 endif()
