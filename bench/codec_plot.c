@@ -208,12 +208,14 @@ static void join_names(struct panel *panel)
         for (uint32_t k = 0; k < i && point->name[0] != '\0'; k++) {
             struct point *const other = &panel->point[k];
             const size_t used = strlen(other->name);
+            char name[sizeof(point->name)];
 
             if (used == 0 || other->ours != point->ours ||
                 fabs(x_of(panel, point->saving) - x_of(panel, other->saving)) > SAME ||
                 fabs(y_of(panel, point->gbps) - y_of(panel, other->gbps)) > SAME)
                 continue;
-            (void)snprintf(other->name + used, sizeof(other->name) - used, ", %.24s", point->name);
+            memcpy(name, point->name, sizeof(name));
+            (void)snprintf(other->name + used, sizeof(other->name) - used, ", %.24s", name);
             point->name[0] = '\0';
         }
     }

@@ -28,7 +28,6 @@ struct lp_sparse_places {
     uint32_t upper_begin, upper_end; /* bits: of the upper parts, or of the map */
     uint32_t upper_bit;              /* the next one to look at */
     uint32_t found;                  /* places so far, from the bits before that */
-    bool good;                       /* of this lane's */
 };
 
 /* From a record's head to its places; *ret_end is the byte behind them. */
@@ -55,7 +54,6 @@ LP_DEVICE void lp_sparse_find_places(lp_sparse_places &p, const lp_gpu_record &r
     p.upper_bit = begin;
     p.upper_end = begin + bits;
     p.found = 0;
-    p.good = true;
     ret_end = (p.upper_end + 7) / 8;
 }
 
@@ -72,7 +70,8 @@ LP_DEVICE bool lp_sparse_places_rise(const lp_sparse_places &p, uint32_t first, 
     return good;
 }
 
-/* The places of the next 256 bits. False: there are more than the record's head says. */
+/* The places of the next 256 bits. False: there are more than the record's head says, or they do
+ * not rise: two lanes would write one place. */
 LP_DEVICE bool lp_sparse_next_places(lp_sparse_places &p)
 {
     const uint32_t at = min(p.upper_bit + 8 * p.lane, p.upper_end),
@@ -98,8 +97,8 @@ LP_DEVICE bool lp_sparse_next_places(lp_sparse_places &p)
     p.found = first + total;
     p.upper_bit = min(p.upper_bit + LP_SPARSE_STEP, p.upper_end);
     __syncwarp();
-    if (p.low_bits != 0)
-        p.good = p.good && lp_sparse_places_rise(p, first, p.found);
+    if (p.low_bits != 0 && !__all_sync(0xffffffffu, lp_sparse_places_rise(p, first, p.found)))
+        return false;
     __syncwarp();
     return true;
 }
@@ -219,7 +218,7 @@ LP_DEVICE bool lp_sparse_put_all(Values &values, lp_sparse_places &p, const lp_g
     while (p.upper_bit < p.upper_end)
         if (!lp_sparse_next_places(p))
             return false;
-    return __all_sync(0xffffffffu, p.good);
+    return true;
 }
 
 /* --- a record --------------------------------------------------------------------------------- */
