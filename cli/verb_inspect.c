@@ -67,11 +67,14 @@ static int inspect_name(struct inspect *inspect, lp_client *client, const char *
     struct lp_tensor_info info = {.struct_size = sizeof(info)};
     struct lp_cli_report report;
     lp_tensor *tensor;
+    char how[96] = "";
     int rc;
 
     LP_TRY(rc, lp_client_open(client, &name, 1, &tensor, NULL, err));
     (void)lp_tensor_get_info(tensor, &info);
+    (void)lp_tensor_describe(tensor, how, sizeof(how));
     report = lp_cli_report_of_info(name, &info);
+    report.how = how;
     tell(inspect, &report);
     lp_tensor_close(tensor);
     return 0;

@@ -166,6 +166,14 @@ int lp_tensor_get_info(const lp_tensor *tensor, struct lp_tensor_info *ret_info)
     return 0;
 }
 
+int lp_tensor_describe(const lp_tensor *tensor, char *ret_text, size_t text_bytes)
+{
+    if (tensor == NULL || ret_text == NULL || text_bytes == 0)
+        return LP_EINVAL;
+    lp_codec_table_describe(&tensor->table, ret_text, text_bytes);
+    return 0;
+}
+
 void lp_tensor_close(lp_tensor *tensor)
 {
     struct lp_session *session;

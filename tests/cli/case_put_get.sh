@@ -22,9 +22,12 @@ run_json '[t["name"] for t in d["tensors"]]' lanepack put a.npy --name again --a
 run_json '[(t["name"], t["dtype"]) for t in d["tensors"]]' lanepack list --json
 run_json '[t["name"] for t in d["tensors"]]' lanepack list run/ --json
 run lanepack list b
-run lanepack inspect b
-run_json '[(t["name"], t["stored_bytes"] < t["logical_bytes"]) for t in d["tensors"]]' \
-    lanepack inspect a run/a --json
+run lanepack inspect b again
+run_json '[(t["name"], t["stored_bytes"] < t["logical_bytes"], t.get("how"))
+    for t in d["tensors"]]' lanepack inspect a run/a b --json
+# The daemon's tensor is as the packed file of the same data.
+lanepack pack a.npy a.lpk >/dev/null
+run_json 'd["tensors"][0]["how"] == d["tensors"][1]["how"]' lanepack inspect a a.lpk --json
 run lanepack get a -o back.npy
 cmp a.npy back.npy && echo same
 run lanepack get a --rows rows.npy -o back.npy

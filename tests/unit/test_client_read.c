@@ -252,6 +252,36 @@ CLIENT_TEST(client_read, structs_grow)
     client_tensor_fini(&tensor);
 }
 
+/* How a codec was tuned is told in words, cut where they find no room. */
+CLIENT_TEST(client_read, describes_the_codec)
+{
+    struct client_tensor tensor;
+    lp_tensor *reader;
+    char text[96];
+
+    client_tensor_init(&tensor, LP_DTYPE_F32, ROWS, COLUMNS, SAMPLES_NORMAL, 1);
+    tensor.codec = LP_CODEC_LANE;
+    client_put(env->client, "lane", &tensor, 0);
+    tensor.codec = LP_CODEC_RAW;
+    client_put(env->client, "raw", &tensor, 0);
+    reader = client_open(env->client, "lane");
+    cr_assert_eq(lp_tensor_describe(reader, text, sizeof(text)), 0);
+    cr_assert_neq(strstr(text, " by "), NULL, "%s", text);
+    text[4] = 'x';
+    cr_assert_eq(lp_tensor_describe(reader, text, 4), 0);
+    cr_assert_eq(strlen(text), 3);
+    cr_assert_eq(text[4], 'x');
+    cr_assert_eq(lp_tensor_describe(reader, text, 0), LP_EINVAL);
+    cr_assert_eq(lp_tensor_describe(reader, NULL, 8), LP_EINVAL);
+    cr_assert_eq(lp_tensor_describe(NULL, text, sizeof(text)), LP_EINVAL);
+    lp_tensor_close(reader);
+    reader = client_open(env->client, "raw");
+    cr_assert_eq(lp_tensor_describe(reader, text, sizeof(text)), 0);
+    cr_assert_str_empty(text);
+    lp_tensor_close(reader);
+    client_tensor_fini(&tensor);
+}
+
 /* --- workers --------------------------------------------------------------------------------- */
 
 /* 1 to 8 threads, of a client with 4 workers, give what one thread gives. */

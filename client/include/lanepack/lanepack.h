@@ -313,6 +313,11 @@ LP_API int lp_client_list(lp_client *client, const char *prefix, lp_list_cb call
 
 LP_API int lp_tensor_get_info(const lp_tensor *tensor, struct lp_tensor_info *ret_info);
 
+/* How the codec was tuned to this tensor, for people ("2,2,2,3 by table" of lane, "" of raw): cut
+ * to text_bytes, of which 96 hold all, and ended by 0. From the tensor's own head, without a
+ * request. The words may change from version to version. LP_EINVAL. */
+LP_API int lp_tensor_describe(const lp_tensor *tensor, char *ret_text, size_t text_bytes);
+
 /* A read of rows. */
 struct lp_gather {
     uint32_t struct_size, flags;       /* flags 0 */
