@@ -15,6 +15,7 @@
 #define HEAD_BYTES 2u
 #define ONE_BYTES 8u /* of the one value in the metadata */
 #define VALUES_BYTES (LP_FORMAT_RECORD_BYTES_MAX + LP_CODEC_SLACK_BYTES)
+#define CODED_BYTES (VALUES_BYTES + LP_FORMAT_COUNTS_ROW_BYTES)
 
 void lp_codec_sparse_fini(struct lp_sparse *sparse)
 {
@@ -22,6 +23,7 @@ void lp_codec_sparse_fini(struct lp_sparse *sparse)
         return;
     lp_codec_lane_fini(&sparse->lane);
     lp_codec_dict_fini(&sparse->dict);
+    lp_codec_counts_fini(&sparse->counts);
     memset(sparse, 0, sizeof(*sparse));
 }
 
@@ -36,6 +38,8 @@ uint64_t lp_codec_sparse_meta_bytes(const struct lp_sparse *sparse)
         return LP_FORMAT_SPARSE_META_FIXED + lp_codec_lane_meta_bytes(&sparse->lane);
     case LP_SPARSE_VALUES_DICT:
         return LP_FORMAT_SPARSE_META_FIXED + lp_codec_dict_meta_bytes(&sparse->dict);
+    case LP_SPARSE_VALUES_COUNTS:
+        return LP_FORMAT_SPARSE_META_FIXED + lp_codec_counts_meta_bytes(&sparse->counts);
     case LP_SPARSE_VALUES_RAW:
         break;
     }
@@ -57,6 +61,9 @@ void lp_codec_sparse_meta_emit(const struct lp_sparse *sparse, void *dst)
         break;
     case LP_SPARSE_VALUES_DICT:
         lp_codec_dict_meta_emit(&sparse->dict, meta + LP_FORMAT_SPARSE_META_FIXED);
+        break;
+    case LP_SPARSE_VALUES_COUNTS:
+        lp_codec_counts_meta_emit(&sparse->counts, meta + LP_FORMAT_SPARSE_META_FIXED);
         break;
     case LP_SPARSE_VALUES_RAW:
         break;
@@ -90,6 +97,14 @@ static int parse_lane(struct lp_sparse *sparse, uint32_t dtype, uint32_t record_
     lp_codec_lane_fini(&sparse->lane);
     return lp_error_set(err, LP_ECORRUPT, "sparse metadata: values with a window of kind %u",
                         (unsigned)meta[6]);
+}
+
+static int parse_counts(struct lp_sparse *sparse, uint32_t dtype, uint32_t record_elements,
+                        const uint8_t *meta, uint64_t meta_bytes, struct lp_error *err)
+{
+    if (dtype != LP_DTYPE_F32)
+        return lp_error_set(err, LP_ECORRUPT, "sparse metadata: counts are of f32 alone");
+    return lp_codec_counts_meta_parse(&sparse->counts, record_elements, meta, meta_bytes, err);
 }
 
 static int check_fixed(const struct lp_dtype_info *info, uint32_t record_elements,
@@ -136,6 +151,8 @@ int lp_codec_sparse_meta_parse(struct lp_sparse *ret_sparse, uint32_t dtype,
         return parse_lane(sparse, dtype, record_elements, inner, meta_bytes, err);
     case LP_SPARSE_VALUES_DICT:
         return lp_codec_dict_meta_parse(&sparse->dict, info->bytes, inner, meta_bytes, err);
+    case LP_SPARSE_VALUES_COUNTS:
+        return parse_counts(sparse, dtype, record_elements, inner, meta_bytes, err);
     default:
         return lp_error_set(err, LP_ECORRUPT, "sparse metadata: values of kind %u",
                             (unsigned)fixed[0]);
@@ -148,7 +165,7 @@ int lp_codec_sparse_meta_parse(struct lp_sparse *ret_sparse, uint32_t dtype,
 struct encoding {
     uint64_t map[LP_SPARSE_MAP_WORDS];
     uint8_t values[VALUES_BYTES];
-    uint8_t coded[VALUES_BYTES]; /* the values again, where dst has no room to try */
+    uint8_t coded[CODED_BYTES]; /* the values again, where dst has no room to try */
 };
 
 static bool all_are_one(const struct lp_sparse *sparse, const uint8_t *values, uint32_t m)
@@ -161,7 +178,8 @@ static bool all_are_one(const struct lp_sparse *sparse, const uint8_t *values, u
 
 /* Values in their coded form; its size, which may be 0, or -1 when they have none below limit. */
 static int32_t code_values(const struct lp_sparse *sparse, const struct lp_codec_ops *ops,
-                           const uint8_t *values, uint32_t m, uint8_t *dst, uint32_t limit)
+                           const uint64_t *map, const uint8_t *values, uint32_t m, uint8_t *dst,
+                           uint32_t limit)
 {
     uint32_t size = 0;
 
@@ -173,6 +191,9 @@ static int32_t code_values(const struct lp_sparse *sparse, const struct lp_codec
         break;
     case LP_SPARSE_VALUES_DICT:
         size = ops->dict_encode(&sparse->dict, values, m, dst, limit);
+        break;
+    case LP_SPARSE_VALUES_COUNTS:
+        size = lp_codec_counts_encode(&sparse->counts, ops, map, values, m, dst, limit);
         break;
     case LP_SPARSE_VALUES_RAW:
         break;
@@ -187,10 +208,11 @@ static uint32_t put_values(const struct lp_sparse *sparse, const struct lp_codec
                            uint8_t *dst, uint32_t at, uint32_t limit_bytes)
 {
     const uint32_t m = places->m, plain_bytes = m * sparse->elem_bytes;
-    const bool fits = at + plain_bytes <= places->n * sparse->elem_bytes;
+    const bool fits =
+        at + LP_FORMAT_COUNTS_ROW_BYTES + plain_bytes <= places->n * sparse->elem_bytes;
     uint8_t *const out = fits ? dst + at : encoding->coded;
-    const int32_t size =
-        code_values(sparse, ops, encoding->values, m, out, LP_MIN(plain_bytes, limit_bytes - at));
+    const int32_t size = code_values(sparse, ops, encoding->map, encoding->values, m, out,
+                                     LP_MIN(plain_bytes, limit_bytes - at));
 
     if (size >= 0) {
         if (!fits)
@@ -255,6 +277,27 @@ static void repeat_one(const struct lp_sparse *sparse, uint8_t *values, uint32_t
         memcpy(values + have, values, LP_MIN(have, bytes - have));
 }
 
+/* A row's scale and its symbols, then elements. symbols has room for them. */
+static int spread_counts(const struct lp_counts *counts, const struct lp_codec_ops *ops,
+                         const struct lp_sparse_places *places, const uint64_t *map,
+                         const uint8_t *src, uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
+                         uint8_t *symbols)
+{
+    uint32_t row;
+    int rc;
+
+    if (src_bytes < LP_FORMAT_COUNTS_ROW_BYTES)
+        return LP_ECORRUPT;
+    row = lp_load_u32(src);
+    if (!lp_counts_is_scale(row))
+        return LP_ECORRUPT;
+    rc = ops->dict_decode(&counts->symbols, src + LP_FORMAT_COUNTS_ROW_BYTES,
+                          src_bytes - LP_FORMAT_COUNTS_ROW_BYTES, align_bytes, symbols, places->m);
+    if (rc == 0)
+        ops->counts_spread(counts, row, map, places->n, symbols, dst);
+    return rc;
+}
+
 /* Values in their coded form, then elements. A function of its own for its frame. */
 static __attribute__((noinline)) int
 spread_coded(const struct lp_sparse *sparse, const struct lp_codec_ops *ops,
@@ -276,6 +319,9 @@ spread_coded(const struct lp_sparse *sparse, const struct lp_codec_ops *ops,
     case LP_SPARSE_VALUES_DICT:
         rc = ops->dict_decode(&sparse->dict, src, src_bytes, align_bytes, values, places->m);
         break;
+    case LP_SPARSE_VALUES_COUNTS:
+        return spread_counts(&sparse->counts, ops, places, map, src, src_bytes, align_bytes, dst,
+                             values);
     case LP_SPARSE_VALUES_RAW:
         rc = LP_ECORRUPT;
     }

@@ -65,6 +65,11 @@ static void add_sparse(char *text, size_t text_bytes, const struct lp_sparse *sp
         add(text, text_bytes, "values in dict ");
         add_widths(text, text_bytes, sparse->dict.widths, sparse->dict.n_levels);
         break;
+    case LP_SPARSE_VALUES_COUNTS:
+        add(text, text_bytes, "values as counts by row and column, dict ");
+        add_widths(text, text_bytes, sparse->counts.symbols.widths,
+                   sparse->counts.symbols.n_levels);
+        break;
     }
 }
 

@@ -41,6 +41,14 @@
 #define LP_FORMAT_SPARSE_ELEMENTS_MAX 32768u /* of a record; a multiple of 64 */
 #define LP_FORMAT_SPARSE_COUNT_MASK 0x7fffu  /* head of a record: its non-zero elements ... */
 #define LP_FORMAT_SPARSE_PLAIN 0x8000u       /* ... and whether they are as they are */
+#define LP_FORMAT_SPARSE_COUNTS 128u         /* values of the metadata: counts */
+#define LP_FORMAT_COUNTS_ROW_BYTES 4u        /* of a record of counts: the row's scale */
+#define LP_FORMAT_COUNTS_SYMBOL_BYTES 4u
+#define LP_FORMAT_COUNTS_EXPONENT_MIN 77u /* of a scale: its bits 23 to 30; bit 31 is 0 */
+#define LP_FORMAT_COUNTS_EXPONENT_MAX 177u
+#define LP_FORMAT_COUNTS_RESIDUAL_BITS 4u /* of a symbol, its lowest; the count - 1 above */
+#define LP_FORMAT_COUNTS_RESIDUAL_BIAS 8u
+#define LP_FORMAT_COUNTS_SYMBOLS (1u << 20) /* symbols from here on are elements as they are */
 
 #define LP_FORMAT_DICT_LEVELS_MAX 5u
 #define LP_FORMAT_DICT_WIDTH_MAX 8u

@@ -5,6 +5,7 @@
 #ifndef LP_CODEC_OPS_H
 #define LP_CODEC_OPS_H
 
+#include "codec/counts.h"
 #include "codec/dict.h"
 #include "codec/ibp_search.h"
 #include "codec/lane.h"
@@ -77,6 +78,12 @@ struct lp_codec_ops {
                             void *values);
     void (*sparse_spread)(uint32_t elem_bytes, const uint64_t *map, uint32_t n, const void *values,
                           void *dst);
+
+    /* As sparse_spread, for values that stand as symbols of 4 bytes (codec/counts.h); row has the
+     * bits of the row's scale, map no bit from counts->n_columns on. Whatever the thread's rounding
+     * mode is, and without a change of it, its flags or its traps that anyone could see. */
+    void (*counts_spread)(const struct lp_counts *counts, uint32_t row, const uint64_t *map,
+                          uint32_t n, const void *symbols, void *dst);
 };
 
 /* The tier in use. */

@@ -40,8 +40,25 @@ static void sparse_spread(uint32_t elem_bytes, const uint64_t *map, uint32_t n, 
     }
 }
 
+static void counts_spread(const struct lp_counts *counts, uint32_t row, const uint64_t *map,
+                          uint32_t n, const void *symbols, void *dst)
+{
+    const uint8_t *in = symbols;
+    uint8_t *const out = dst;
+
+    memset(out, 0, (size_t)n * LP_FORMAT_COUNTS_SYMBOL_BYTES);
+    for (uint32_t i = 0; i < n; i++) {
+        if ((map[i / 64] >> i % 64 & 1) == 0)
+            continue;
+        lp_store_u32(out + (size_t)i * LP_FORMAT_COUNTS_SYMBOL_BYTES,
+                     lp_counts_element(lp_load_u32(in), row, lp_load_u32(&counts->columns[i])));
+        in += LP_FORMAT_COUNTS_SYMBOL_BYTES;
+    }
+}
+
 void lp_codec_scalar_sparse_fill(struct lp_codec_ops *ops)
 {
     ops->sparse_find = sparse_find;
     ops->sparse_spread = sparse_spread;
+    ops->counts_spread = counts_spread;
 }

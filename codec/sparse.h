@@ -6,6 +6,7 @@
 #define LP_CODEC_SPARSE_H
 
 #include "base/error.h"
+#include "codec/counts.h"
 #include "codec/dict.h"
 #include "codec/format.h"
 #include "codec/lane.h"
@@ -18,7 +19,8 @@ enum lp_sparse_values {
     LP_SPARSE_VALUES_ONE = 0, /* all the same one */
     LP_SPARSE_VALUES_RAW = LP_CODEC_RAW,
     LP_SPARSE_VALUES_LANE = LP_CODEC_LANE,
-    LP_SPARSE_VALUES_DICT = LP_CODEC_DICT
+    LP_SPARSE_VALUES_DICT = LP_CODEC_DICT,
+    LP_SPARSE_VALUES_COUNTS = 128
 };
 
 /* Parsed metadata. Copies share what is owned; one of them ends with lp_codec_sparse_fini(). */
@@ -28,6 +30,7 @@ struct lp_sparse {
     uint8_t one[8];      /* LP_SPARSE_VALUES_ONE: elem_bytes of it, then zeros */
     struct lp_lane lane; /* LP_SPARSE_VALUES_LANE; with LP_LANE_WINDOW_TABLE, so it owns nothing */
     struct lp_dict dict; /* LP_SPARSE_VALUES_DICT */
+    struct lp_counts counts; /* LP_SPARSE_VALUES_COUNTS; f32, and columns for a full record */
 };
 
 /* NULL and zeroed ones are fine. */
@@ -56,7 +59,7 @@ int lp_codec_sparse_learn(struct lp_sparse *ret_sparse, const struct lp_sparse_s
                           struct lp_error *err);
 
 /* One record, as codec/ops.h describes lane_decode and lane_encode; ops codes what is inside. They
- * need up to 136 KiB of stack. */
+ * need up to 204 KiB of stack. */
 int lp_codec_sparse_decode(const struct lp_sparse *sparse, const struct lp_codec_ops *ops,
                            const void *src, uint32_t src_bytes, uint32_t align_bytes, void *dst,
                            uint32_t n, const void *ahead);
