@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NEON tier's row in the table. Codecs ibp, dict and sparse have scalar's functions. */
+/* The NEON tier's row in the table. */
 #include "codec/ops_neon.h"
+
+#include "codec/ops_sparse.h"
 
 void lp_codec_ops_neon_fill(struct lp_codec_ops *ops)
 {
@@ -9,4 +11,5 @@ void lp_codec_ops_neon_fill(struct lp_codec_ops *ops)
     ops->lane_encode = lp_codec_neon_lane_encode;
     ops->exponent_histogram = lp_codec_neon_exponent_histogram;
     ops->exponent_shift = lp_codec_neon_exponent_shift;
+    lp_codec_neon_sparse_fill(ops);
 }

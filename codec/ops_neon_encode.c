@@ -4,38 +4,6 @@
 #include "codec/ops_neon_vector.h"
 #include "codec/shape.h"
 
-/* 64 bytes. */
-struct bytes {
-    uint8x16_t part[4];
-};
-
-static LP_ALWAYS_INLINE struct bytes load_64(const uint8_t *p)
-{
-    return (struct bytes){{vld1q_u8(p), vld1q_u8(p + 16), vld1q_u8(p + 32), vld1q_u8(p + 48)}};
-}
-
-/* A bit for each of 64 bytes, which are all ones or zero. */
-static LP_ALWAYS_INLINE uint64_t bits_of(const struct bytes *masks)
-{
-    const uint8x16_t bit = bit_of_byte();
-    const uint8x16_t low = vpaddq_u8(vandq_u8(masks->part[0], bit), vandq_u8(masks->part[1], bit));
-    const uint8x16_t high = vpaddq_u8(vandq_u8(masks->part[2], bit), vandq_u8(masks->part[3], bit));
-    const uint8x16_t sums = vpaddq_u8(low, high);
-
-    return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(sums, sums)), 0);
-}
-
-/* Bit p of each of 64 bytes. */
-static LP_ALWAYS_INLINE uint64_t plane_of(const struct bytes *bytes, uint32_t p)
-{
-    const uint8x16_t bit = vdupq_n_u8((uint8_t)(1u << p));
-    struct bytes masks;
-
-    for (uint32_t i = 0; i < 4; i++)
-        masks.part[i] = vtstq_u8(bytes->part[i], bit);
-    return bits_of(&masks);
-}
-
 static void take_planes(const uint8_t *bytes, uint32_t n, uint32_t n_planes, uint64_t *planes,
                         uint32_t stride)
 {

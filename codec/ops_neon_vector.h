@@ -3,7 +3,7 @@
 #ifndef LP_CODEC_OPS_NEON_VECTOR_H
 #define LP_CODEC_OPS_NEON_VECTOR_H
 
-#include "codec/ops_neon.h"
+#include "codec/ops_neon_bits.h"
 
 #define LP_LANE_VECTOR LP_NEON_BLOCK
 #include "codec/lane_vector.h"
@@ -77,20 +77,6 @@ static LP_ALWAYS_INLINE void lane_narrow_64_16(uint8_t *p, lane_u64 v)
 static LP_ALWAYS_INLINE void lane_narrow_64_32(uint8_t *p, lane_u64 v)
 {
     vst1_u8(p, vreinterpret_u8_u32(vmovn_u64((uint64x2_t)v)));
-}
-
-/* Bit i % 8 in byte i. */
-static LP_ALWAYS_INLINE uint8x16_t bit_of_byte(void)
-{
-    return vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
-}
-
-/* All bits of byte i set where bit i of bits is, of which there are 16. */
-static LP_ALWAYS_INLINE uint8x16_t spread_16(uint64_t bits)
-{
-    const uint8x16_t bytes = vcombine_u8(vdup_n_u8((uint8_t)bits), vdup_n_u8((uint8_t)(bits >> 8)));
-
-    return vtstq_u8(bytes, bit_of_byte());
 }
 
 static LP_ALWAYS_INLINE lane_u8 lane_gather_planes(const uint8_t *src, uint64_t bit,
