@@ -10,13 +10,14 @@
 
 /* A row on its way. */
 struct row {
-    const struct lp_counts *counts;
+    const float *columns;
+    const struct lp_counts_costs *costs;
     const uint64_t *map;
     const uint8_t *values;
     uint32_t m;
     float scale;
     bool complete; /* all values have symbols */
-    uint8_t symbols[LP_FORMAT_RECORD_BYTES_MAX + LP_CODEC_SLACK_BYTES];
+    uint8_t *symbols;
 };
 
 static uint32_t value_at(const struct row *row, uint32_t i)
@@ -36,7 +37,7 @@ static void pick(const struct row *row, struct lp_counts_picks *picks)
             if (i != next)
                 continue;
             lp_codec_counts_pick(picks, value_at(row, i),
-                                 row->counts->columns[64 * w + (uint32_t)__builtin_ctzll(word)]);
+                                 row->columns[64 * w + (uint32_t)__builtin_ctzll(word)]);
             next += step;
         }
     }
@@ -49,9 +50,9 @@ static void make_symbols(struct row *row)
     row->complete = true;
     for (uint32_t w = 0; i < row->m; w++) {
         for (uint64_t word = row->map[w]; word != 0; word &= word - 1, i++) {
-            const uint32_t symbol = lp_codec_counts_symbol(
-                value_at(row, i), row->scale,
-                row->counts->columns[64 * w + (uint32_t)__builtin_ctzll(word)]);
+            const uint32_t symbol =
+                lp_codec_counts_symbol(value_at(row, i), row->scale,
+                                       row->columns[64 * w + (uint32_t)__builtin_ctzll(word)]);
 
             row->complete &= symbol != LP_COUNTS_NONE;
             lp_store_u32(row->symbols + (size_t)i * LP_FORMAT_COUNTS_SYMBOL_BYTES, symbol);
@@ -67,30 +68,39 @@ static __attribute__((noinline)) void fit_row(struct row *row)
     float base;
 
     pick(row, &picks);
-    base = lp_codec_counts_base(&picks, row->counts->costs, &whole);
-    row->scale = lp_codec_counts_row(&picks, row->counts->costs, base);
+    base = lp_codec_counts_base(&picks, row->costs, &whole);
+    row->scale = lp_codec_counts_row(&picks, row->costs, base);
     make_symbols(row);
+}
+
+bool lp_codec_counts_symbols(const float *columns, const struct lp_counts_costs *costs,
+                             const uint64_t *map, const void *src, uint32_t m, float *ret_scale,
+                             void *symbols)
+{
+    const struct lp_rounding mode = lp_rounding_set();
+    struct row row = {
+        .columns = columns, .costs = costs, .map = map, .values = src, .m = m, .symbols = symbols};
+
+    fit_row(&row);
+    lp_rounding_restore(&mode);
+    *ret_scale = row.scale;
+    return row.complete;
 }
 
 uint32_t lp_codec_counts_encode(const struct lp_counts *counts, const struct lp_codec_ops *ops,
                                 const uint64_t *map, const void *src, uint32_t m, void *dst,
                                 uint32_t limit_bytes)
 {
-    const struct lp_rounding mode = lp_rounding_set();
+    uint8_t symbols[LP_FORMAT_RECORD_BYTES_MAX + LP_CODEC_SLACK_BYTES];
     uint8_t *const out = dst;
-    struct row row;
     uint32_t size;
+    float scale;
 
-    row.counts = counts;
-    row.map = map;
-    row.values = src;
-    row.m = m;
-    fit_row(&row);
-    lp_rounding_restore(&mode);
-    if (!row.complete || limit_bytes <= LP_FORMAT_COUNTS_ROW_BYTES)
+    if (limit_bytes <= LP_FORMAT_COUNTS_ROW_BYTES ||
+        !lp_codec_counts_symbols(counts->columns, counts->costs, map, src, m, &scale, symbols))
         return 0;
-    size = ops->dict_encode(&counts->symbols, row.symbols, m, out + LP_FORMAT_COUNTS_ROW_BYTES,
+    size = ops->dict_encode(&counts->symbols, symbols, m, out + LP_FORMAT_COUNTS_ROW_BYTES,
                             limit_bytes - LP_FORMAT_COUNTS_ROW_BYTES);
-    memcpy(out, &row.scale, LP_FORMAT_COUNTS_ROW_BYTES);
+    memcpy(out, &scale, LP_FORMAT_COUNTS_ROW_BYTES);
     return size == 0 ? 0 : size + LP_FORMAT_COUNTS_ROW_BYTES;
 }

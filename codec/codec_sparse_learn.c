@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Choosing how codec sparse keeps its values: each way learns from all values of the sample as if
- * they were one record, then codes the sample's records, and the sizes decide. */
+ * they were one record (counts know of records), then codes the sample's records, and the sizes
+ * decide. */
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/ops.h"
@@ -94,11 +95,30 @@ static int learn_dict(const struct study *study, struct lp_sparse *ret_sparse, s
     return 0;
 }
 
+/* Values as counts. What can't become cheaper than what there is already is not tried: a record has
+ * a scale, and a value one bit at least. */
+static int learn_counts(const struct study *study, struct lp_sparse *ret_sparse,
+                        struct lp_error *err)
+{
+    const struct lp_counts_sample sample = {.record_elements = study->sample->record_elements,
+                                            .elements = study->sample->elements,
+                                            .n_records = study->sample->n_records,
+                                            .n_values = study->n_values};
+    struct lp_sparse sparse = {.values = LP_SPARSE_VALUES_COUNTS, .elem_bytes = study->elem_bytes};
+    int rc;
+
+    if (study->sample->dtype != LP_DTYPE_F32)
+        return lp_error_set(err, LP_ENOTSUP, "counts are of f32");
+    LP_TRY(rc, lp_codec_counts_learn(&sparse.counts, &sample, err));
+    *ret_sparse = sparse;
+    return 0;
+}
+
 typedef int learn_way(const struct study *study, struct lp_sparse *ret_sparse,
                       struct lp_error *err);
 
 /* In the order of cheaper decoders; values as they are come before all of them. */
-static learn_way *const ways[] = {learn_lane, learn_dict};
+static learn_way *const ways[] = {learn_lane, learn_dict, learn_counts};
 
 /* The cheapest way into *best, which is values as they are. */
 static int choose(const struct study *study, struct lp_sparse *best, struct lp_error *err)

@@ -92,6 +92,19 @@ void lp_codec_counts_meta_emit(const struct lp_counts *counts, void *dst);
 int lp_codec_counts_meta_parse(struct lp_counts *ret_counts, uint32_t n_columns, const void *meta,
                                uint64_t meta_bytes, struct lp_error *err);
 
+/* What there is to learn from: n_records records of f32, back to back, borrowed, of record_elements
+ * each; n_values of their elements are not zero. */
+struct lp_counts_sample {
+    uint32_t record_elements;
+    const void *elements;
+    uint64_t n_records, n_values;
+};
+
+/* Find columns and symbols for data like the sample's. The same on every machine. LP_ENOTSUP: its
+ * values are no counts, as far as a look at some of them tells; LP_ENOMEM. */
+int lp_codec_counts_learn(struct lp_counts *ret_counts, const struct lp_counts_sample *sample,
+                          struct lp_error *err);
+
 /* One record. src: m values, m > 0, which stand in the columns that map has
  * (codec/sparse_places.h). dst has room for LP_FORMAT_COUNTS_ROW_BYTES, m elements and
  * LP_CODEC_SLACK_BYTES. Returns the size, or 0 when it is not below limit_bytes or a value has no

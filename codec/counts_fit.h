@@ -43,4 +43,11 @@ uint32_t lp_codec_counts_whole(float quotient);
 #define LP_COUNTS_NONE UINT32_MAX
 uint32_t lp_codec_counts_symbol(uint32_t value, float row, float column);
 
+/* A row's scale, and the symbols of its m values, m > 0, which stand in the columns that map has
+ * (codec/sparse_places.h); both have 4 bytes each, at any address. The same whatever the thread's
+ * rounding mode is: this may be called from anywhere. False: a value has no symbol. */
+bool lp_codec_counts_symbols(const float *columns, const struct lp_counts_costs *costs,
+                             const uint64_t *map, const void *src, uint32_t m, float *ret_scale,
+                             void *symbols);
+
 #endif
