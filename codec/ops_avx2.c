@@ -16,4 +16,5 @@ void lp_codec_ops_avx2_fill(struct lp_codec_ops *ops)
     ops->exponent_shift = lp_codec_avx2_exponent_shift;
     lp_codec_avx2_ibp_fill(ops);
     lp_codec_avx2_sparse_fill(ops);
+    lp_codec_avx2_counts_fill(ops);
 }

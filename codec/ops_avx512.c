@@ -14,6 +14,7 @@ void lp_codec_ops_avx512_fill(struct lp_codec_ops *ops)
     lp_codec_avx512_dict_fill(ops);
     lp_codec_avx512_ibp_fill(ops);
     lp_codec_avx512_sparse_fill(ops);
+    lp_codec_avx512_counts_fill(ops);
     ops->exponent_histogram = lp_codec_avx512_exponent_histogram;
     ops->exponent_shift = lp_codec_avx512_exponent_shift;
 }
