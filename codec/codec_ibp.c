@@ -3,12 +3,13 @@
 #include "codec/codec_ibp.h"
 
 #include "base/alloc.h"
+#include "codec/ibp_moves.h"
 #include "codec/ibp_record.h"
 
 #include <string.h>
 
 #define LINE_BYTES 64u
-#define BYTES_PER_WORD 25u /* of a set: all that is known of a word, 8 + 8, 4 + 4 and one more */
+#define BYTES_PER_WORD 25u /* of a set: 8 + 8, 4 + 4 and one more, and behind them moves */
 
 static uint32_t n_sets(uint32_t n_groups)
 {
@@ -21,25 +22,35 @@ static size_t sets_bytes(uint32_t n_groups)
     return (size_t)lp_round_up_u64(n_sets(n_groups) * sizeof(struct lp_ibp_masks), LINE_BYTES);
 }
 
+static size_t block_bytes(const struct lp_ibp *ibp)
+{
+    const size_t set_bytes =
+        (size_t)ibp->n_words * BYTES_PER_WORD + lp_ibp_moves_bytes(ibp->n_words, ibp->word_bytes);
+
+    return sets_bytes(ibp->n_groups) + n_sets(ibp->n_groups) * set_bytes;
+}
+
 /* Give each set its part of the arrays behind the sets. */
 static void lay_out(struct lp_ibp *ibp)
 {
     const size_t n = ibp->n_words, all = n_sets(ibp->n_groups) * n;
+    const size_t moves_bytes = lp_ibp_moves_bytes(ibp->n_words, ibp->word_bytes);
     uint64_t *const mask = (uint64_t *)((uintptr_t)ibp->set + sets_bytes(ibp->n_groups));
     uint64_t *const value = mask + all;
     uint32_t *const mask_32 = (uint32_t *)(value + all), *const value_32 = mask_32 + all;
-    uint8_t *const packed_bits = (uint8_t *)(value_32 + all);
+    uint8_t *const packed_bits = (uint8_t *)(value_32 + all), *const moves = packed_bits + all;
 
     for (uint32_t g = 0; g < n_sets(ibp->n_groups); g++)
-        ibp->set[g] = (struct lp_ibp_masks){mask + g * n, value + g * n, mask_32 + g * n,
-                                            value_32 + g * n, packed_bits + g * n};
+        ibp->set[g] =
+            (struct lp_ibp_masks){mask + g * n,     value + g * n,       mask_32 + g * n,
+                                  value_32 + g * n, packed_bits + g * n, moves + g * moves_bytes};
 }
 
 int lp_codec_ibp_init(struct lp_ibp *ret_ibp, uint32_t word_bytes, uint32_t n_words,
                       uint32_t n_groups, struct lp_error *err)
 {
     struct lp_ibp ibp = {.word_bytes = word_bytes, .n_words = n_words, .n_groups = n_groups};
-    const size_t bytes = sets_bytes(n_groups) + (size_t)n_sets(n_groups) * n_words * BYTES_PER_WORD;
+    const size_t bytes = block_bytes(&ibp);
 
     ibp.set = lp_mem_alloc_aligned(LINE_BYTES, bytes);
     if (ibp.set == NULL)
@@ -62,11 +73,15 @@ void lp_codec_ibp_fini(struct lp_ibp *ibp)
 
 static void derive_set(struct lp_ibp_masks *set, uint32_t word_bytes, uint32_t n_words)
 {
+    const uint64_t ones = ~0ull >> (64 - 8 * word_bytes);
+
     for (uint32_t j = 0; j < n_words; j++) {
         set->mask_32[j] = (uint32_t)set->mask[j];
         set->value_32[j] = (uint32_t)set->value[j];
         set->packed_bits[j] =
             (uint8_t)(8 * word_bytes - (uint32_t)__builtin_popcountll(set->mask[j]));
+        if (LP_IBP_HAS_MOVES)
+            lp_ibp_find_moves(set->moves, j, word_bytes, ~set->mask[j] & ones);
     }
 }
 

@@ -24,6 +24,7 @@ struct lp_ibp_masks {
     uint64_t *mask, *value;
     uint32_t *mask_32, *value_32; /* the low 32 bits once more, for vectors */
     uint8_t *packed_bits;         /* bits of a packed word, 8 * word_bytes - popcount(mask[j]) */
+    uint8_t *moves; /* how bits close up, as codec/ibp_moves.h has it; only where a tier needs it */
 };
 
 /* Codec ibp; source docs/FORMAT.md, section 4. */
