@@ -55,6 +55,10 @@ static void set_sparse(struct lp_gpu_table_params *p, const struct lp_sparse *sp
     case LP_SPARSE_VALUES_DICT:
         set_dict(p, &sparse->dict);
         break;
+    case LP_SPARSE_VALUES_COUNTS:
+        set_dict(p, &sparse->counts.symbols);
+        p->counts_columns = sparse->counts.columns;
+        break;
     case LP_SPARSE_VALUES_RAW:
         break;
     }

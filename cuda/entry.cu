@@ -49,3 +49,5 @@ LP_GATHER_LEVELS(f16, 2223, 2, 2, 2, 3)
     LP_GATHER_KERNEL(lp_gather_##name##_8, codec<8>)
 LP_GATHER_SIZES(dict, lp_gather_dict_values)
 LP_GATHER_SIZES(sparse, lp_gather_sparse_values)
+
+LP_GATHER_KERNEL(lp_gather_sparse_counts, lp_gather_counts)

@@ -17,7 +17,8 @@
 #define LP_GATHER_SCRATCH_LANE_BYTES 64u /* 32 exponents, and what a read of 8 reaches behind */
 #define LP_GATHER_SCRATCH_DICT_BYTES 80u /* 32 codes, and eight behind them */
 #define LP_GATHER_SCRATCH_SPARSE_BYTES (LP_GATHER_SCRATCH_DICT_BYTES + 1024u) /* and 512 places */
-#define LP_GATHER_ITEM_STAGES 2u /* records of a warp in shared memory: decoded, and on its way */
+#define LP_GATHER_DICT_CODES 256u /* of a level, in the values on the device */
+#define LP_GATHER_ITEM_STAGES 2u  /* records of a warp in shared memory: decoded, and on its way */
 /* Readable behind a staged record. A record of one step is decoded before its size is checked: its
  * levels say where they end, and however wrong they are, no more than 15 bits and a raw exponent
  * per element, so 256 elements end within this. */
@@ -92,7 +93,8 @@ struct lp_gather_table {
     uint64_t segments_dev; /* n_segments device addresses of 8 bytes */
     uint64_t meta_dev;     /* ibp: struct lp_gather_ibp_part, one per 4 bytes of a record, for
                               each group of records once;
-                              lane with columns: their bases; dict values by level << 8 | code */
+                              lane with columns: their bases; dict values by level << 8 | code, and
+                              behind them, for sparse counts, the scales of the columns */
     uint64_t n_records;
     uint64_t segment_bytes, last_segment_bytes;
     struct lp_gather_divisor records_per_segment; /* raw and slotted */

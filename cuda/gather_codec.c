@@ -199,6 +199,11 @@ static int plan_dict(struct lp_gather_table *t, const struct lp_gpu_table_params
     return 0;
 }
 
+static uint64_t values_bytes(const struct lp_gather_table *t)
+{
+    return (uint64_t)t->dict.n_levels * LP_GATHER_DICT_CODES * t->elem_bytes;
+}
+
 /* Values by level << 8 | code, zeros between the levels. */
 static void plan_values(uint8_t *ret_values, const struct lp_gather_table *t,
                         const struct lp_gpu_table_params *p)
@@ -206,11 +211,12 @@ static void plan_values(uint8_t *ret_values, const struct lp_gather_table *t,
     const uint8_t *from = p->dict_values;
     uint32_t left = p->dict_n_values;
 
-    memset(ret_values, 0, (size_t)t->dict.n_levels * 256 * t->elem_bytes);
+    memset(ret_values, 0, values_bytes(t));
     for (uint32_t k = 0; k < t->dict.n_levels; k++) {
         const uint32_t codes = (1u << p->dict_widths[k]) - 1, n = LP_MIN(codes, left);
 
-        memcpy(ret_values + ((size_t)k * 256 + 1) * t->elem_bytes, from, (size_t)n * t->elem_bytes);
+        memcpy(ret_values + ((size_t)k * LP_GATHER_DICT_CODES + 1) * t->elem_bytes, from,
+               (size_t)n * t->elem_bytes);
         from += (size_t)n * t->elem_bytes;
         left -= n;
     }
@@ -231,9 +237,20 @@ static int plan_sparse(struct lp_gather_table *t, const struct lp_gpu_table_para
         return plan_lane(t, p, err);
     case LP_CODEC_DICT:
         return plan_dict(t, p, err);
+    case LP_FORMAT_SPARSE_COUNTS:
+        if (t->elem_bytes != 4 || p->counts_columns == NULL)
+            return lp_error_set(err, LP_EINVAL, "counts of %u bytes, with%s scales",
+                                (unsigned)t->elem_bytes, p->counts_columns == NULL ? "out" : "");
+        return plan_dict(t, p, err);
     default:
         return lp_error_set(err, LP_EINVAL, "sparse values of kind %u", (unsigned)p->sparse_values);
     }
+}
+
+/* Scales of columns, behind the symbols. */
+static uint64_t scales_bytes(const struct lp_gather_table *t)
+{
+    return t->sparse.values == LP_FORMAT_SPARSE_COUNTS ? (uint64_t)t->record_elements * 4 : 0;
 }
 
 /* --- any -------------------------------------------------------------------------------------- */
@@ -265,7 +282,7 @@ uint64_t lp_gpu_plan_meta_bytes(const struct lp_gather_table *table,
     if (table->ibp_parts != 0)
         return (uint64_t)table->ibp_parts * ibp_sets(table) * sizeof(struct lp_gather_ibp_part);
     if (table->dict.n_levels != 0)
-        return (uint64_t)table->dict.n_levels * 256 * table->elem_bytes;
+        return values_bytes(table) + scales_bytes(table);
     if (table->columns.pitch != 0)
         return columns_bytes(table, params) + LP_GATHER_COLUMNS_SLACK_BYTES;
     return 0;
@@ -280,6 +297,9 @@ void lp_gpu_plan_meta(void *ret_meta, const struct lp_gather_table *table,
         plan_masks(ret_meta, table, params);
     } else if (table->dict.n_levels != 0) {
         plan_values(ret_meta, table, params);
+        if (scales_bytes(table) != 0)
+            memcpy((uint8_t *)ret_meta + values_bytes(table), params->counts_columns,
+                   scales_bytes(table));
     } else if (bytes != 0) {
         memcpy(ret_meta, params->lane_columns, bytes);
         memset((uint8_t *)ret_meta + bytes, 0, LP_GATHER_COLUMNS_SLACK_BYTES);
@@ -381,7 +401,9 @@ const char *lp_gpu_plan_kernel(const struct lp_gather_table *table)
     case LP_CODEC_DICT:
         return by_size(dict_any, table->elem_bytes);
     case LP_CODEC_SPARSE:
-        return by_size(sparse_any, table->elem_bytes);
+        return table->sparse.values == LP_FORMAT_SPARSE_COUNTS
+                   ? "lp_gather_sparse_counts"
+                   : by_size(sparse_any, table->elem_bytes);
     case LP_CODEC_AUTO:
     case LP_CODEC_END:
         break;

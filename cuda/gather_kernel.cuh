@@ -11,7 +11,7 @@
 #ifndef LP_CUDA_GATHER_KERNEL_CUH
 #define LP_CUDA_GATHER_KERNEL_CUH
 
-#include "cuda/sparse_dev.cuh"
+#include "cuda/counts_dev.cuh"
 
 /* --- looking up ------------------------------------------------------------------------------- */
 
@@ -255,7 +255,14 @@ template <uint32_t ELEM> struct lp_gather_sparse_values {
     static constexpr uint32_t SCRATCH = LP_GATHER_SCRATCH_SPARSE_BYTES;
     LP_DEVICE bool decode(const lp_gpu_record &record, const lp_gather_table &table)
     {
-        return lp_gpu_decode_sparse<ELEM>(record, table);
+        return lp_gpu_decode_sparse<ELEM, lp_sparse_kinds<ELEM>>(record, table);
+    }
+};
+struct lp_gather_counts {
+    static constexpr uint32_t SCRATCH = LP_GATHER_SCRATCH_SPARSE_BYTES;
+    LP_DEVICE bool decode(const lp_gpu_record &record, const lp_gather_table &table)
+    {
+        return lp_gpu_decode_sparse<4, lp_sparse_counts_kinds>(record, table);
     }
 };
 

@@ -45,13 +45,14 @@ struct lp_gpu_table_params {
     uint32_t ibp_groups;                  /* 0: one set of masks for all records */
     const uint64_t *ibp_mask, *ibp_value; /* ibp_words each, one set after the other */
 
-    /* Codec dict, and values of codec sparse that are kept so. */
+    /* Codec dict, and values of codec sparse that are kept so, or whose symbols are. */
     uint32_t dict_levels, dict_n_values;
     const uint8_t *dict_widths; /* dict_levels */
     const void *dict_values;    /* dict_n_values elements */
 
-    uint32_t sparse_values; /* docs/FORMAT.md, section 8 */
-    uint64_t sparse_one;    /* the one value */
+    uint32_t sparse_values;      /* docs/FORMAT.md, section 8 */
+    uint64_t sparse_one;         /* the one value */
+    const float *counts_columns; /* scales of counts, record_elements */
 };
 
 struct lp_gpu_table;

@@ -122,22 +122,33 @@ LP_DEVICE void lp_sparse_put(const lp_gpu_record &record, uint32_t place, const 
         *lp_gpu_as<uint2>(to) = make_uint2(value[0], value[1]);
 }
 
+/* The places of eight neighbours of the values, from the at-th on, a multiple of eight or the end
+ * of a step: those behind the end are of no use. */
+LP_DEVICE void lp_sparse_eight_places(uint32_t (&ret)[8], const lp_sparse_places &p, uint32_t at)
+{
+    const uint4 four = *reinterpret_cast<const uint4 *>(p.ring + (at & ~7u) % LP_SPARSE_RING);
+    const uint32_t pairs[4] = {four.x, four.y, four.z, four.w};
+
+#pragma unroll
+    for (uint32_t i = 0; i < 8; i++)
+        ret[i] = i % 2 == 0 ? pairs[i / 2] & 0xffff : pairs[i / 2] >> 16;
+}
+
 /* Eight neighbours of the values, from the at-th on, count of them, go to their places. */
 template <uint32_t ELEM>
 LP_DEVICE void lp_sparse_put_eight(const lp_gpu_record &record, const lp_sparse_places &p,
                                    uint32_t at, uint32_t count, const uint32_t (&values)[2 * ELEM])
 {
-    const uint4 four = *reinterpret_cast<const uint4 *>(p.ring + (at & ~7u) % LP_SPARSE_RING);
-    const uint32_t pairs[4] = {four.x, four.y, four.z, four.w};
+    uint32_t places[8];
 
+    lp_sparse_eight_places(places, p, at);
 #pragma unroll
     for (uint32_t i = 0; i < 8; i++) {
         uint32_t value[2];
 
         lp_gpu_get_element<ELEM>(value, values, i);
         if (i < count)
-            lp_sparse_put<ELEM>(record, i % 2 == 0 ? pairs[i / 2] & 0xffff : pairs[i / 2] >> 16,
-                                value);
+            lp_sparse_put<ELEM>(record, places[i], value);
     }
 }
 
@@ -286,25 +297,35 @@ LP_DEVICE bool lp_sparse_ends(const lp_gpu_record &record, const lp_gather_table
 }
 
 template <uint32_t ELEM>
-LP_DEVICE bool lp_sparse_values(lp_sparse_places &p, const lp_gpu_record &record,
-                                const lp_gather_table &table, uint32_t end, uint32_t kind)
+LP_DEVICE bool lp_sparse_plain_values(lp_sparse_places &p, const lp_gpu_record &record,
+                                      const lp_gather_table &table, uint32_t end)
 {
-    if (kind == LP_CODEC_LANE)
-        return lp_sparse_lane_values<ELEM>(p, record, table, end);
-    if (kind == LP_CODEC_DICT)
-        return lp_sparse_dict_values<ELEM>(p, record, table, end);
-    if (kind == LP_CODEC_RAW) {
-        lp_sparse_plain<ELEM> values = {end};
+    lp_sparse_plain<ELEM> values = {end};
 
-        return lp_sparse_ends(record, table, end + p.count * ELEM) &&
-               lp_sparse_put_all(values, p, record, table);
-    }
-    lp_sparse_one<ELEM> values = {{(uint32_t)table.sparse.one, (uint32_t)(table.sparse.one >> 32)}};
-
-    return lp_sparse_ends(record, table, end) && lp_sparse_put_all(values, p, record, table);
+    return lp_sparse_ends(record, table, end + p.count * ELEM) &&
+           lp_sparse_put_all(values, p, record, table);
 }
 
-template <uint32_t ELEM>
+/* All kinds of values but counts, which have a kernel of their own (counts_dev.cuh). */
+template <uint32_t ELEM> struct lp_sparse_kinds {
+    LP_DEVICE bool values(lp_sparse_places &p, const lp_gpu_record &record,
+                          const lp_gather_table &table, uint32_t end, uint32_t kind)
+    {
+        if (kind == LP_CODEC_LANE)
+            return lp_sparse_lane_values<ELEM>(p, record, table, end);
+        if (kind == LP_CODEC_DICT)
+            return lp_sparse_dict_values<ELEM>(p, record, table, end);
+        if (kind == LP_CODEC_RAW)
+            return lp_sparse_plain_values<ELEM>(p, record, table, end);
+
+        const uint64_t one = table.sparse.one;
+        lp_sparse_one<ELEM> values = {{(uint32_t)one, (uint32_t)(one >> 32)}};
+
+        return lp_sparse_ends(record, table, end) && lp_sparse_put_all(values, p, record, table);
+    }
+};
+
+template <uint32_t ELEM, class Kinds>
 LP_DEVICE bool lp_gpu_decode_sparse(const lp_gpu_record &record, const lp_gather_table &table)
 {
     const uint32_t head = *reinterpret_cast<const uint16_t *>(record.bytes);
@@ -324,8 +345,8 @@ LP_DEVICE bool lp_gpu_decode_sparse(const lp_gpu_record &record, const lp_gather
     if (p.upper_end % 8 != 0 && record.bytes[end - 1] >> p.upper_end % 8 != 0)
         return false;
     __syncwarp();
-    return lp_sparse_values<ELEM>(p, record, table, end,
-                                  plain ? (uint32_t)LP_CODEC_RAW : table.sparse.values);
+    return Kinds::values(p, record, table, end,
+                         plain ? (uint32_t)LP_CODEC_RAW : table.sparse.values);
 }
 
 #endif

@@ -8,7 +8,7 @@ set_source_files_properties("${lp_entry}" PROPERTIES LANGUAGE CXX COMPILE_OPTION
 # From the codec's table to the device's; the client has it, and here is no client.
 set(lp_gpu_table "${PROJECT_SOURCE_DIR}/client/gpu_table.c")
 
-add_library(lp_gather_case STATIC gather_case.cpp gather_specs.cpp
+add_library(lp_gather_case STATIC gather_case.cpp gather_counts.cpp gather_specs.cpp
   "${lp_gpu_table}")
 target_link_libraries(lp_gather_case PUBLIC lp_cuda lp_testcodec PRIVATE lp_warnings)
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gather_case.hpp"
 
+#include "gather_counts.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -41,6 +43,8 @@ std::string TableSpec::text() const
         s += " of " + std::to_string(distinct) + " values";
     if (percent != 0)
         s += " " + std::to_string(percent) + " %";
+    if (counts)
+        s += " counts";
     if (ibp_groups != 0)
         s += " in " + std::to_string(ibp_groups) + " groups";
     if (!lane.widths.empty()) {
@@ -287,6 +291,8 @@ static int make(packed *ret, const TableSpec &spec, const lp_geometry &geometry,
 {
     uint32_t n_groups = spec.ibp_groups;
 
+    if (spec.counts)
+        return make_counts(ret, spec, geometry, data, err);
     if (!spec.lane.widths.empty())
         return make_lane(ret, spec, geometry, data, err);
     if (n_groups != 0)
@@ -603,6 +609,7 @@ namespace {
 
 struct GoldenRun {
     const Launch &launch;
+    bool (*wanted)(const char *kernel);
     std::string path;
     unsigned tables;
 };
@@ -629,6 +636,8 @@ int gather_golden(void *user, const char *name, const lp_view *view, lp_error *)
     if (view->table->geometry.n_elements == 0)
         return 0;
     const GatherTable table(view);
+    if (run.wanted != nullptr && !run.wanted(lp_gpu_plan_kernel(&table.table)))
+        return 0;
     gather_damaged(table, run.launch, run.path + ", " + name);
     run.tables++;
     return 0;
@@ -647,10 +656,11 @@ void read_golden(GoldenRun &run)
 
 } /* namespace */
 
-unsigned check_golden(const std::string &folder, const Launch &launch)
+unsigned check_golden(const std::string &folder, const Launch &launch,
+                      bool (*wanted)(const char *kernel))
 {
     namespace fs = std::filesystem;
-    GoldenRun run = {launch, "", 0};
+    GoldenRun run = {launch, wanted, "", 0};
 
     for (const fs::directory_entry &entry : fs::directory_iterator(folder + "/valid")) {
         run.path = entry.path().string();

@@ -71,6 +71,7 @@ struct TableSpec {
     bool drift = false;    /* exponents differ from row to row, so that each record gets its base */
     uint32_t distinct = 0; /* values, of which early ones are frequent; 0: as kind has them */
     uint32_t percent = 0;  /* of the elements that are not zero; 0: as kind has them */
+    bool counts = false;   /* f32 of codec sparse: values are counts (gather_counts.hpp) */
     LaneForm lane;
     uint32_t ibp_groups = 0; /* 2 to 4: records of ibp choose among so many sets of masks */
 
@@ -144,9 +145,11 @@ void check_damage(const TableSpec &spec, unsigned rounds, const Launch &launch);
 /* The same for each bit of the index, and for each stride-th one of the records, one at a time. */
 void check_every_bit(const TableSpec &spec, uint64_t stride, const Launch &launch);
 
-/* Every stored .lpk file below folder whose heads are good: rows as the host decodes them, corrupt
- * records where it finds them. Returns how many tables there were. */
-unsigned check_golden(const std::string &folder, const Launch &launch);
+/* Every stored .lpk file below folder whose heads are good, but for tables whose kernel wanted()
+ * declines, if given: rows as the host decodes them, corrupt records where it finds them. Returns
+ * how many tables there were. */
+unsigned check_golden(const std::string &folder, const Launch &launch,
+                      bool (*wanted)(const char *kernel) = nullptr);
 
 /* n random row numbers below rows, with repeats; one in bad_every out of range (0: none). */
 std::vector<int64_t> random_rows(uint64_t rows, size_t n, uint64_t seed, unsigned bad_every);

@@ -101,6 +101,22 @@ void add_sized(std::vector<TableSpec> &specs, uint64_t &seed)
     }
 }
 
+/* Counts in few places and in many, so that lists and maps are both there. */
+void add_counts(std::vector<TableSpec> &specs, uint64_t &seed)
+{
+    static constexpr uint32_t percent[] = {2, 10, 30, 60};
+
+    for (const Choice &choice : SIZE_CHOICES) {
+        if (choice.codec != LP_CODEC_SPARSE)
+            continue;
+        for (const Shape &shape : SHAPES) {
+            specs.push_back(make_spec(LP_DTYPE_F32, choice, shape, ++seed));
+            specs.back().counts = true;
+            specs.back().percent = percent[seed % 4];
+        }
+    }
+}
+
 void add_zip7(std::vector<TableSpec> &specs, uint64_t &seed)
 {
     for (const Shape &shape : SHAPES) {
@@ -199,5 +215,6 @@ std::vector<TableSpec> all_specs()
     add_zip7(specs, seed);
     add_forms(specs, seed);
     add_sized(specs, seed);
+    add_counts(specs, seed);
     return specs;
 }

@@ -3,7 +3,10 @@
  *
  *     test_gather [PART PARTS]        every PARTS-th table, from PART on
  *     test_gather golden FOLDER       the stored .lpk files below it
- *     test_gather bits [PART PARTS]   small tables with one bit turned over */
+ *     test_gather bits [PART PARTS]   small tables with one bit turned over
+ *     test_gather quick FOLDER        some of it all, of the kernels that are linked: what
+ *                                     tools/mutate_kernels.py asks of a kernel that it has changed
+ */
 #include "gather_case.hpp"
 #include "simt_export.hpp"
 
@@ -12,6 +15,21 @@
 #include <cstring>
 
 namespace {
+
+bool is_linked(const char *kernel)
+{
+    for (const simt::Exported &exported : simt::exported_kernels())
+        if (strcmp(exported.name, kernel) == 0)
+            return true;
+    return false;
+}
+
+bool is_linked(const TableSpec &spec)
+{
+    const GatherTable table(spec);
+
+    return is_linked(lp_gpu_plan_kernel(&table.table));
+}
 
 void launch_fibers(const char *kernel, const lp_gather_args &args, const lp_gpu_shape &shape,
                    const std::vector<Range> &)
@@ -104,6 +122,7 @@ struct BitForm {
     uint32_t distinct = 0, percent = 0;
     LaneForm lane = {};
     uint32_t ibp_groups = 0;
+    bool counts = false;
 };
 
 std::vector<BitForm> bit_forms()
@@ -143,7 +162,7 @@ std::vector<BitForm> bit_forms()
          0,
          {{2}, 0, TABLE, LP_LANE_SIGN_ZERO, 11}},
     };
-    /* A list and a map, and the four ways to keep values. */
+    /* A list and a map, and the five ways to keep values. */
     for (const uint32_t percent : {6u, 50u}) {
         for (const uint32_t distinct : {0u, 1u, 7u}) {
             forms.push_back(
@@ -151,6 +170,8 @@ std::vector<BitForm> bit_forms()
             forms.push_back(
                 {LP_DTYPE_I16, LP_CODEC_SPARSE, 0, LP_LAYOUT_PACKED, 32, 290, distinct, percent});
         }
+        forms.push_back({LP_DTYPE_F32, LP_CODEC_SPARSE, 0, LP_LAYOUT_PACKED, 4, 301, 0, percent});
+        forms.back().counts = true;
     }
     return forms;
 }
@@ -171,6 +192,7 @@ TableSpec bit_spec(const BitForm &form, uint64_t seed)
     spec.percent = form.percent;
     spec.lane = form.lane;
     spec.ibp_groups = form.ibp_groups;
+    spec.counts = form.counts;
     return spec;
 }
 
@@ -197,6 +219,27 @@ void check_bits(size_t part, size_t parts)
     }
 }
 
+/* What fails soonest comes first: damage is done to small tables only. */
+void check_quick(const char *folder)
+{
+    const std::vector<TableSpec> specs = all_specs();
+    const std::vector<BitForm> forms = bit_forms();
+    std::vector<TableSpec> linked;
+
+    for (size_t i = 0; i < specs.size(); i += 5)
+        if (is_linked(specs[i]))
+            linked.push_back(specs[i]);
+    for (size_t i = 0; i < forms.size(); i++)
+        if (is_linked(bit_spec(forms[i], i + 1)))
+            check_every_bit(bit_spec(forms[i], i + 1), 41, launch_fibers);
+    for (const TableSpec &spec : linked)
+        check_table(spec);
+    for (const TableSpec &spec : linked)
+        if (spec.dims[0] * spec.dims[1] <= 5000)
+            check_damage(spec, 8, launch_fibers);
+    check_golden(folder, launch_fibers, is_linked);
+}
+
 } /* namespace */
 
 int main(int argc, char **argv)
@@ -211,6 +254,10 @@ int main(int argc, char **argv)
         n = check_golden(argv[2], launch_fibers);
         printf("%zu stored tables: as the host decodes them\n", n);
         return n == 0;
+    }
+    if (argc > 2 && strcmp(argv[1], "quick") == 0) {
+        check_quick(argv[2]);
+        return 0;
     }
     if (argc > 1 && strcmp(argv[1], "bits") == 0) {
         check_bits(argc > 3 ? strtoul(argv[2], nullptr, 10) : 0,
