@@ -4,8 +4,10 @@
  * for BMI2; a tier passes what it does with vectors.
  *
  * Masks and values are selected by participation bits for eight units at once; an unpacked word is
- * one whose mask is empty. What is left to do one by one is to find a unit's bits and to spread or
- * close them, and the only chain between units is their position. */
+ * one whose mask is empty. How many bits a unit has is known from these bits alone, so where each
+ * of the eight begins is a sum that a register does at once, and their windows of the string are
+ * found by permutes and shifts. What is left to do one by one is to spread or close bits, and the
+ * only chain between eight units and the next is their position. */
 #ifndef LP_CODEC_IBP_UNITS_H
 #define LP_CODEC_IBP_UNITS_H
 
@@ -14,26 +16,48 @@
 #include <immintrin.h>
 
 #define LP_IBP_UNITS 8u
-#define LP_IBP_SHORT_WORDS 32u /* so many of 4 bytes have only 4 bytes of participation bits */
+/* Times so many units are taken before they are put: words are loaded one by one from what vectors
+ * store, and that is fast only when it has settled. */
+#define LP_IBP_STEPS 8u
 /* Long records are mostly read in order, so what lies this far ahead is wanted even past the end.
  */
 #define LP_IBP_AHEAD_BYTES 512u
 #define LP_IBP_AHEAD_RECORD_BYTES_MIN 2048u
 
-/* The bits that masks leave, and values, of some units. */
+/* Eight units of a record that is unpacked: which of their bits stand in the string, what these
+ * bits are, the last one lowest, and, in the order of words in memory, the values of the others.
+ * Aligned, so that no register's worth crosses a line. */
 struct lp_ibp_units {
-    uint64_t keep[LP_IBP_UNITS], value[LP_IBP_UNITS];
+    _Alignas(64) uint64_t keep[LP_IBP_UNITS];
+    uint64_t bits[LP_IBP_UNITS], value[LP_IBP_UNITS];
 };
 
-/* A tier's part. select: the units from word j on, given their participation bits. match: these
- * bits, of the words from word j on at src, a unit's number of them; adds the bits that they will
- * take to *n_bits. */
+/* A bit string that is read, and how many bits it has; LP_CODEC_SLACK_BYTES behind them are
+ * readable. */
+struct lp_ibp_source {
+    const uint8_t *string;
+    uint64_t end;
+};
+
+/* A tier's part; each takes words from j on. take: their units, whose bits begin with bit pos of
+ * the string, at most source->end; returns where they end, and when that is behind source->end the
+ * bits mean nothing. keep: the bits that their masks leave. match: participation bits of the words
+ * at src, a unit's number of them; adds the bits that they will take to *n_bits. */
 struct lp_ibp_unit_ops {
-    void (*select)(const struct lp_ibp_masks *masks, uint32_t j, uint32_t participation, uint32_t s,
-                   struct lp_ibp_units *ret_units);
+    uint64_t (*take)(const struct lp_ibp_masks *masks, uint32_t j, uint32_t participation,
+                     uint32_t s, const struct lp_ibp_source *source, uint64_t pos,
+                     struct lp_ibp_units *ret_units);
+    void (*keep)(const struct lp_ibp_masks *masks, uint32_t j, uint32_t participation, uint32_t s,
+                 uint64_t ret_keep[LP_IBP_UNITS]);
     uint32_t (*match)(const struct lp_ibp_masks *masks, const uint8_t *src, uint32_t j, uint32_t s,
                       uint64_t *n_bits);
 };
+
+/* Where string words of 64 bits begin, the one with bit pos first. */
+LP_IBP_INLINE const uint8_t *lp_ibp_word_at(const struct lp_ibp_source *source, uint64_t pos)
+{
+    return source->string + pos / 64 * 8;
+}
 
 LP_IBP_INLINE uint32_t lp_ibp_participation(const uint8_t *src, uint32_t j, uint32_t s)
 {
@@ -54,127 +78,114 @@ LP_IBP_INLINE void lp_ibp_store_unit(uint8_t *p, uint64_t unit, const uint32_t s
 
 /* --- unpacking ------------------------------------------------------------------------------- */
 
-/* The bits [pos, end) of the string, at most 64, as the low bits of what is returned, with others
- * before them. Shifts take the last 6 bits of their count: ~pos shifts by 63 less what pos shifts
- * by.
- *
- * Looked at from their end, bits need not be shifted down once more, but 8 bytes before the string
- * are read: inside is false where a record has less than that there. Up to 16 bytes behind pos are
- * read. */
-LP_IBP_INLINE uint64_t lp_ibp_bits(const uint8_t *string, uint64_t pos, uint64_t end,
-                                   const uint32_t s, const bool inside)
-{
-    const uint64_t from = inside ? end : pos;
-    const uint8_t *const p = string + from / (8 * s) * s;
+/* A record that is unpacked: its masks, its participation bits, its bit string. */
+struct lp_ibp_record {
+    const struct lp_ibp_masks *masks;
+    const uint8_t *participation;
+    struct lp_ibp_source source;
+};
 
-    if (s == 8)
-        return lp_load_u64(p - 8) << (end & 63) | lp_load_u64(p) >> (~end & 63) >> 1;
-    if (inside)
-        return lp_ibp_load_unit(p - 8, 4) << (end & 31) |
-               (uint64_t)lp_load_u32(p) << (end & 31) >> 32;
-    /* No bits at all are taken from where a shift by 64 does nothing. */
-    return (lp_ibp_load_unit(p, 4) << (pos & 31) |
-            (uint64_t)lp_load_u32(p + 8) << (pos & 31) >> 32) >>
-           ((pos - end) & 63);
+/* All units to dst, in the order of its words. */
+LP_IBP_INLINE void lp_ibp_units_put(const struct lp_ibp_units *units, uint8_t *dst,
+                                    const uint32_t s)
+{
+    for (uint32_t u = 0; u < LP_IBP_UNITS; u++) {
+        /* Only as many bits are spread as keep has. */
+        const uint64_t unit = _pdep_u64(units->bits[u], units->keep[u]);
+
+        lp_store_u64(dst + 8 * (size_t)u,
+                     (s == 4 ? unit << 32 | unit >> 32 : unit) | units->value[u]);
+    }
 }
 
-/* One unit to dst, keep being the bits that its mask leaves; returns the position behind it. */
-LP_IBP_INLINE uint64_t lp_ibp_unit_decode(const uint8_t *string, uint64_t pos, uint64_t keep,
-                                          uint64_t value, uint8_t *dst, const uint32_t s,
-                                          const bool inside)
+/* Words [j, j + step * n_steps) to dst, n_steps being LP_IBP_STEPS at most. Returns the position
+ * behind them, or one behind the end when they do not fit. */
+LP_IBP_INLINE uint64_t lp_ibp_units_decode_steps(const struct lp_ibp_record *record, uint32_t j,
+                                                 uint32_t n_steps, uint64_t pos, uint8_t *dst,
+                                                 const bool ahead, const uint32_t s,
+                                                 const struct lp_ibp_unit_ops *ops)
 {
-    const uint64_t end = pos + (uint64_t)_mm_popcnt_u64(keep);
-    const uint64_t bits = lp_ibp_bits(string, pos, end, s, inside);
+    const uint32_t step = LP_IBP_UNITS * 8 / s;
+    struct lp_ibp_units units[LP_IBP_STEPS];
 
-    /* Only as many bits are spread as keep has. */
-    lp_ibp_store_unit(dst, _pdep_u64(bits, keep) | value, s);
-    return end;
+    for (uint32_t k = 0; k < n_steps; k++) {
+        const uint32_t at = j + k * step;
+
+        if (ahead) {
+            __builtin_prefetch(dst + 8 * LP_IBP_UNITS * (size_t)k + LP_IBP_AHEAD_BYTES, 1);
+            __builtin_prefetch(record->source.string + pos / 8 + LP_IBP_AHEAD_BYTES);
+        }
+        pos = ops->take(record->masks, at, lp_ibp_participation(record->participation, at, s), s,
+                        &record->source, pos, &units[k]);
+        if (pos > record->source.end)
+            return pos;
+    }
+    for (uint32_t k = 0; k < n_steps; k++)
+        lp_ibp_units_put(&units[k], dst + 8 * LP_IBP_UNITS * (size_t)k, s);
+    return pos;
 }
 
-/* Four units to dst, the first of them at keep and value. Their windows end within the slack
- * wherever that was, so that positions need no check in between. */
-LP_IBP_INLINE uint64_t lp_ibp_four_decode(const uint64_t *keep, const uint64_t *value,
-                                          const uint8_t *string, uint64_t pos, uint8_t *dst,
-                                          const uint32_t s, const bool inside)
+/* Word j to dst; returns as lp_ibp_units_decode_steps() does. Nothing branches on whether it is
+ * packed. */
+LP_IBP_INLINE uint64_t lp_ibp_word_decode(const struct lp_ibp_record *record, uint32_t j,
+                                          uint64_t pos, uint8_t *dst, const uint32_t s)
 {
-    pos = lp_ibp_unit_decode(string, pos, keep[0], value[0], dst, s, inside);
-    pos = lp_ibp_unit_decode(string, pos, keep[1], value[1], dst + 8, s, inside);
-    pos = lp_ibp_unit_decode(string, pos, keep[2], value[2], dst + 16, s, inside);
-    return lp_ibp_unit_decode(string, pos, keep[3], value[3], dst + 24, s, inside);
-}
+    const struct lp_ibp_masks *const masks = record->masks;
+    const uint64_t packed = record->participation[j / 8] >> (j % 8) & 1;
+    const uint64_t keep = (~masks->mask[j] | (packed - 1)) & ~0ull >> (64 - 8 * s);
+    const uint32_t n = (uint32_t)lp_ibp_word_bits(masks, j, s, packed);
 
-/* All units to dst. Returns the position behind them, or more than end when they do not fit. */
-LP_IBP_INLINE uint64_t lp_ibp_units_decode(const struct lp_ibp_units *units, const uint8_t *string,
-                                           uint64_t pos, uint64_t end, uint8_t *dst,
-                                           const uint32_t s, const bool inside)
-{
-    pos = lp_ibp_four_decode(units->keep, units->value, string, pos, dst, s, inside);
-    if (pos > end)
-        return pos;
-    return lp_ibp_four_decode(units->keep + 4, units->value + 4, string, pos, dst + 32, s, inside);
+    if (pos + n > record->source.end)
+        return pos + n;
+    lp_ibp_store(dst,
+                 _pdep_u64(lp_ibp_take(record->source.string, pos, n, s), keep) |
+                     (masks->value[j] & -packed),
+                 s);
+    return pos + n;
 }
 
 LP_IBP_INLINE int lp_ibp_units_decode_words(const struct lp_ibp *ibp, const uint8_t *src,
                                             uint32_t src_bytes, uint32_t align_bytes, uint8_t *dst,
-                                            uint32_t n_words, const uint32_t s, const bool inside,
+                                            uint32_t n_words, const uint32_t s,
                                             const uint32_t n_groups,
                                             const struct lp_ibp_unit_ops *ops)
 {
-    const struct lp_ibp_masks *const masks =
-        lp_ibp_masks_of(ibp, src, src_bytes, n_words, s, n_groups);
     const uint32_t step = LP_IBP_UNITS * 8 / s, head = lp_ibp_head_bytes(n_words, s, n_groups);
-    const uint8_t *const string = src + head;
+    const struct lp_ibp_record record = {lp_ibp_masks_of(ibp, src, src_bytes, n_words, s, n_groups),
+                                         src,
+                                         {src + head, ((uint64_t)src_bytes - head) * 8}};
     const bool ahead = src_bytes >= LP_IBP_AHEAD_RECORD_BYTES_MIN;
-    struct lp_ibp_units units[2];
-    uint64_t pos = 0, end;
+    uint64_t pos = 0;
     uint32_t j = 0;
 
-    if (masks == NULL)
+    if (record.masks == NULL)
         return LP_ECORRUPT;
-    end = (uint64_t)(src_bytes - head) * 8;
-    if (step <= n_words)
-        ops->select(masks, 0, lp_ibp_participation(src, 0, s), s, &units[0]);
-    for (; j + step <= n_words; j += step) {
-        const uint32_t next = j + step;
+    while (j + step <= n_words) {
+        const uint32_t n_steps = LP_MIN((n_words - j) / step, LP_IBP_STEPS);
 
-        /* A step ahead: what vectors store is loaded word by word only when it has settled. */
-        if (next + step <= n_words)
-            ops->select(masks, next, lp_ibp_participation(src, next, s), s,
-                        &units[next / step % 2]);
-        if (ahead) {
-            __builtin_prefetch(dst + (size_t)j * s + LP_IBP_AHEAD_BYTES, 1);
-            __builtin_prefetch(string + pos / 8 + LP_IBP_AHEAD_BYTES);
-        }
-        pos = lp_ibp_units_decode(&units[j / step % 2], string, pos, end, dst + (size_t)j * s, s,
-                                  inside);
-        if (pos > end)
+        pos =
+            lp_ibp_units_decode_steps(&record, j, n_steps, pos, dst + (size_t)j * s, ahead, s, ops);
+        if (pos > record.source.end)
             return LP_ECORRUPT;
+        j += n_steps * step;
     }
     for (; j < n_words; j++) {
-        /* Nothing branches on which words are packed. */
-        const uint64_t packed = src[j / 8] >> (j % 8) & 1;
-        const uint64_t keep = (~masks->mask[j] | (packed - 1)) & ~0ull >> (64 - 8 * s);
-        const uint32_t n = (uint32_t)lp_ibp_word_bits(masks, j, s, packed);
-        uint64_t word;
-
-        if (pos + n > end)
+        pos = lp_ibp_word_decode(&record, j, pos, dst + (size_t)j * s, s);
+        if (pos > record.source.end)
             return LP_ECORRUPT;
-        word = _pdep_u64(lp_ibp_take(string, pos, n, s), keep) | (masks->value[j] & -packed);
-        lp_ibp_store(dst + (size_t)j * s, word, s);
-        pos += n;
     }
     return lp_ibp_tail_ok(src, src_bytes, align_bytes, n_words, pos, s, n_groups) ? 0 : LP_ECORRUPT;
 }
 
 /* As codec/ops.h describes ibp_decode; groups says whether there are any. A function each, so that
  * registers last for its loop, and one set of masks costs what it did without groups. */
-#define LP_IBP_UNITS_DECODE(name, s, inside, groups, ops)                                          \
+#define LP_IBP_UNITS_DECODE(name, s, groups, ops)                                                  \
     static __attribute__((noinline)) int name(const struct lp_ibp *ibp, const uint8_t *src,        \
                                               uint32_t src_bytes, uint32_t align_bytes,            \
                                               uint8_t *dst, uint32_t n_words)                      \
     {                                                                                              \
         return lp_ibp_units_decode_words(ibp, src, src_bytes, align_bytes, dst, n_words, s,        \
-                                         inside, (groups) ? ibp->n_groups : 0, ops);               \
+                                         (groups) ? ibp->n_groups : 0, ops);                       \
     }
 
 /* --- packing --------------------------------------------------------------------------------- */
@@ -234,18 +245,19 @@ LP_IBP_INLINE void lp_ibp_units_string(const struct lp_ibp_masks *masks, const u
 {
     const uint32_t step = LP_IBP_UNITS * 8 / s;
     struct lp_ibp_string string = {dst, 0, 0};
-    struct lp_ibp_units units[2];
+    _Alignas(64) uint64_t keeps[2][LP_IBP_UNITS];
     uint32_t j = 0;
 
     if (step <= n_words)
-        ops->select(masks, 0, lp_ibp_participation(participation, 0, s), s, &units[0]);
+        ops->keep(masks, 0, lp_ibp_participation(participation, 0, s), s, keeps[0]);
     for (; j + step <= n_words; j += step) {
-        const uint64_t *const keep = units[j / step % 2].keep;
+        const uint64_t *const keep = keeps[j / step % 2];
         const uint32_t next = j + step;
 
+        /* A step ahead: what vectors store is loaded word by word only when it has settled. */
         if (next + step <= n_words)
-            ops->select(masks, next, lp_ibp_participation(participation, next, s), s,
-                        &units[next / step % 2]);
+            ops->keep(masks, next, lp_ibp_participation(participation, next, s), s,
+                      keeps[next / step % 2]);
         for (uint32_t u = 0; u < LP_IBP_UNITS; u++) {
             const uint64_t unit = lp_ibp_load_unit(src + (size_t)j * s + 8 * u, s);
 

@@ -2,29 +2,26 @@
 /* Codec ibp's records as functions of codec/ops.h, the same in every vector tier. Included once by
  * a file of a tier, which has defined before, always inline,
  *
- *   select_units(), match_units()     as struct lp_ibp_unit_ops of codec/ibp_units.h says */
+ *   take_units(), keep_units(), match_units()
+ *                         as struct lp_ibp_unit_ops of codec/ibp_units.h says */
 #ifndef LP_CODEC_IBP_UNITS_OPS_H
 #define LP_CODEC_IBP_UNITS_OPS_H
 
 #include "codec/ibp_units.h"
 #include "codec/ops.h"
 
-static const struct lp_ibp_unit_ops unit_ops = {select_units, match_units};
+static const struct lp_ibp_unit_ops unit_ops = {take_units, keep_units, match_units};
 
-LP_IBP_UNITS_DECODE(decode_8, 8, true, false, &unit_ops)
-LP_IBP_UNITS_DECODE(decode_4, 4, true, false, &unit_ops)
-LP_IBP_UNITS_DECODE(decode_4_short, 4, false, false, &unit_ops)
-LP_IBP_UNITS_DECODE(decode_8_groups, 8, true, true, &unit_ops)
-LP_IBP_UNITS_DECODE(decode_4_groups, 4, true, true, &unit_ops)
-LP_IBP_UNITS_DECODE(decode_4_short_groups, 4, false, true, &unit_ops)
+LP_IBP_UNITS_DECODE(decode_8, 8, false, &unit_ops)
+LP_IBP_UNITS_DECODE(decode_4, 4, false, &unit_ops)
+LP_IBP_UNITS_DECODE(decode_8_groups, 8, true, &unit_ops)
+LP_IBP_UNITS_DECODE(decode_4_groups, 4, true, &unit_ops)
 
 static int decode_groups(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
                          uint32_t align_bytes, void *dst, uint32_t n_words)
 {
     if (ibp->word_bytes == 8)
         return decode_8_groups(ibp, src, src_bytes, align_bytes, dst, n_words);
-    if (n_words <= LP_IBP_SHORT_WORDS)
-        return decode_4_short_groups(ibp, src, src_bytes, align_bytes, dst, n_words);
     return decode_4_groups(ibp, src, src_bytes, align_bytes, dst, n_words);
 }
 
@@ -37,8 +34,6 @@ static int decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
         return decode_groups(ibp, src, src_bytes, align_bytes, dst, n_words);
     if (ibp->word_bytes == 8)
         return decode_8(ibp, src, src_bytes, align_bytes, dst, n_words);
-    if (n_words <= LP_IBP_SHORT_WORDS)
-        return decode_4_short(ibp, src, src_bytes, align_bytes, dst, n_words);
     return decode_4(ibp, src, src_bytes, align_bytes, dst, n_words);
 }
 
