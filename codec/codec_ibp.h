@@ -78,6 +78,15 @@ int lp_codec_ibp_learn_groups(struct lp_ibp *ret_ibp, const struct lp_ibp_params
                               uint64_t table_records, const void *sample, uint64_t n_records,
                               struct lp_ibp_trial *ret_taken, struct lp_error *err);
 
+/* What lp_codec_ibp_learn() can't get stored_bytes below, from one pass that counts bits: of words
+ * of 4 bytes and of 8; 0: not known. LP_ENOMEM. */
+int lp_codec_ibp_least(uint64_t ret_stored_bytes[2], uint32_t record_bytes, const void *sample,
+                       uint64_t n_records, struct lp_error *err);
+
+/* Whether lp_codec_ibp_learn_groups() looks for groups, where one set of masks takes so much. */
+bool lp_codec_ibp_tries_groups(const struct lp_ibp_params *params, uint64_t n_records,
+                               uint64_t stored_bytes);
+
 /* What is invariant in records of n_words words, by the published rule, at the paper's thresholds.
  * Position: the place of a word in its record. */
 #define LP_IBP_INVARIANCE_ROWS 6

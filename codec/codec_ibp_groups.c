@@ -288,13 +288,14 @@ static int try_groups(const struct study *study, struct attempt *kept, struct lp
 }
 
 /* Looking for groups takes longer than all other analysis: only where they could win. */
-static bool is_in_reach(const struct lp_ibp_params *params, uint64_t n_records,
-                        const struct lp_ibp_trial *one_set)
+bool lp_codec_ibp_tries_groups(const struct lp_ibp_params *params, uint64_t n_records,
+                               uint64_t stored_bytes)
 {
     const uint64_t raw_bytes = n_records * params->record_bytes;
 
-    return params->rival_bytes == 0 ||
-           one_set->stored_bytes <= params->rival_bytes + raw_bytes * REACH / 1000;
+    return !params->exact && params->threshold == 0 && n_records >= RECORDS_MIN &&
+           (params->rival_bytes == 0 ||
+            stored_bytes <= params->rival_bytes + raw_bytes * REACH / 1000);
 }
 
 int lp_codec_ibp_learn_groups(struct lp_ibp *ret_ibp, const struct lp_ibp_params *params,
@@ -310,8 +311,7 @@ int lp_codec_ibp_learn_groups(struct lp_ibp *ret_ibp, const struct lp_ibp_params
     kept.taken = report.trial[report.kept];
     if (!report.saves)
         kept.taken.saved_bits = 0;
-    if (report.saves && !params->exact && params->threshold == 0 && n_records >= RECORDS_MIN &&
-        is_in_reach(params, n_records, &kept.taken)) {
+    if (report.saves && lp_codec_ibp_tries_groups(params, n_records, kept.taken.stored_bytes)) {
         LP_TRY_GOTO(rc, study_init(&study, params, table_records, sample, n_records, err), fini);
         rc = try_groups(&study, &kept, err);
         study_fini(&study);

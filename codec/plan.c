@@ -169,16 +169,9 @@ static int measure_entropy(struct lp_planner *planner, struct lp_error *err)
                             &planner->prices.entropy_bits, &planner->prices.bound_saving, err);
 }
 
-/* Cost of the whole table times the sample's bytes: whole numbers, so that ties are seen. */
-static __uint128_t table_cost(const struct lp_planner *planner, const struct lp_price *price)
-{
-    return (__uint128_t)price->cost_bytes * planner->base.geometry.logical_bytes +
-           (__uint128_t)price->meta_bytes * planner->sample_bytes;
-}
-
 static double cost_share(const struct lp_planner *planner, const struct lp_price *price)
 {
-    return (double)table_cost(planner, price) / (double)planner->sample_bytes /
+    return (double)lp_codec_plan_cost(planner, price) / (double)planner->sample_bytes /
            (double)planner->base.geometry.logical_bytes;
 }
 
@@ -199,7 +192,8 @@ static uint32_t choose(const struct lp_planner *planner, const struct lp_candida
         if (!price->possible || !wanted)
             continue;
         if ((best == 0 && planner->params.codec != LP_CODEC_AUTO) ||
-            table_cost(planner, price) < table_cost(planner, candidates[best].price))
+            lp_codec_plan_cost(planner, price) <
+                lp_codec_plan_cost(planner, candidates[best].price))
             best = i;
     }
     return best;

@@ -34,6 +34,12 @@ int lp_codec_plan_table(struct lp_table *ret_table, const struct lp_planner *pla
     return 0;
 }
 
+__uint128_t lp_codec_plan_cost(const struct lp_planner *planner, const struct lp_price *price)
+{
+    return (__uint128_t)price->cost_bytes * planner->base.geometry.logical_bytes +
+           (__uint128_t)price->meta_bytes * planner->sample_bytes;
+}
+
 /* Which record of the tensor is record r of the sample. */
 static uint64_t sampled_record(const struct lp_planner *planner, uint64_t r)
 {
@@ -221,6 +227,23 @@ static uint64_t cheapest_so_far(const struct lp_planner *planner)
     return bytes;
 }
 
+/* What bits could save at the best is too little: then nobody needs to look for masks. */
+static bool is_beaten(const struct lp_planner *planner, const struct lp_ibp_params *params)
+{
+    const uint64_t least = planner->ibp_least[params->word_bytes / 8];
+    struct lp_price price = {.cost_bytes = least};
+
+    if (least == 0 || lp_codec_ibp_tries_groups(params, planner->sample_records, least))
+        return false;
+    price.meta_bytes = LP_FORMAT_IBP_META_FIXED + 2ull * params->record_bytes;
+    for (uint32_t i = 0; i < planner->prices.n; i++)
+        if (planner->prices.price[i].possible &&
+            lp_codec_plan_cost(planner, &planner->prices.price[i]) <=
+                lp_codec_plan_cost(planner, &price))
+            return true;
+    return false;
+}
+
 static int price_ibp(const struct lp_planner *planner, struct lp_candidate *candidate,
                      struct lp_error *err)
 {
@@ -245,6 +268,8 @@ static int price_ibp(const struct lp_planner *planner, struct lp_candidate *cand
                        record_bytes, word_bytes);
         return 0;
     }
+    if (is_beaten(planner, &params))
+        return 0;
     LP_TRY(rc, lp_codec_ibp_learn_groups(&ibp, &params, planner->base.n_records, planner->sample,
                                          planner->sample_records, &taken, err));
     if (taken.saved_bits == 0) {
@@ -308,6 +333,9 @@ int lp_codec_plan_price(struct lp_planner *planner, struct lp_candidate candidat
     int rc;
 
     *ret_n = 0;
+    if (planner->params.codec == LP_CODEC_AUTO && !everything)
+        LP_TRY(rc, lp_codec_ibp_least(planner->ibp_least, planner->base.record_bytes,
+                                      planner->sample, planner->sample_records, err));
     price_raw(planner, add_candidate(planner, candidates, ret_n, LP_CODEC_RAW, 0));
     for (size_t i = 0; planner->sample_records > 0 && i < LP_ARRAY_LEN(pricers); i++) {
         const struct pricer *const pricer = &pricers[i];

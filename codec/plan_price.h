@@ -15,6 +15,8 @@ struct lp_planner {
     struct lp_sample whole; /* the layout of a sample that is the tensor */
     uint8_t *record;        /* room for one coded record; behind it: */
     uint8_t *scratch;       /* room for its elements */
+    uint64_t ibp_least[2];  /* what ibp can't store the sample in less than, by size of its words:
+                               4, 8; 0: not known */
     struct lp_prices prices;
 };
 
@@ -27,6 +29,9 @@ struct lp_candidate {
 /* Whatever codec it is, the table's frame: records, checks, segments. LP_EINVAL, LP_ESIZE. */
 int lp_codec_plan_table(struct lp_table *ret_table, const struct lp_planner *planner,
                         uint32_t codec, uint64_t meta_bytes, struct lp_error *err);
+
+/* Cost of the whole table times the sample's bytes: whole numbers, so that ties are seen. */
+__uint128_t lp_codec_plan_cost(const struct lp_planner *planner, const struct lp_price *price);
 
 /* Price what the choice needs, or everything when the caller wants to see it. *ret_n candidates,
  * also on failure, have tables to be ended. The first is raw; of the others those of equal cost

@@ -67,6 +67,34 @@ Test(codec_plan, auto_takes_the_cheapest)
     lp_codec_table_fini(&table);
 }
 
+/* Who does not ask for prices gets the same choice, though less is tried. */
+Test(codec_plan, the_choice_does_not_depend_on_who_looks)
+{
+    static const uint64_t shapes[][2] = {{3, 7}, {40, 64}, {300, 32}, {2000, 40}};
+    static const uint32_t dtypes[] = {LP_DTYPE_F64, LP_DTYPE_F32, LP_DTYPE_BF16, LP_DTYPE_I8};
+
+    for (uint32_t kind = 0; kind < SAMPLES_KINDS; kind++) {
+        for (uint32_t i = 0; i < LP_ARRAY_LEN(shapes) * LP_ARRAY_LEN(dtypes); i++) {
+            const struct lp_plan_params params = {.layout = (kind + i) % 3 == 0 ? LP_LAYOUT_SLOTTED
+                                                                                : LP_LAYOUT_PACKED};
+            const uint32_t dtype = dtypes[i % LP_ARRAY_LEN(dtypes)];
+            const uint64_t *const shape = shapes[i / LP_ARRAY_LEN(dtypes)];
+            struct lp_prices prices;
+            struct lp_table a =
+                plan((enum samples_kind)kind, dtype, shape[0], shape[1], &params, &prices);
+            struct lp_table b =
+                plan((enum samples_kind)kind, dtype, shape[0], shape[1], &params, NULL);
+
+            cr_assert_eq(a.codec, b.codec);
+            cr_assert_eq(a.head_bytes, b.head_bytes);
+            cr_assert_str_eq(a.reason, b.reason);
+            lp_codec_table_fini(&a);
+            lp_codec_table_fini(&b);
+        }
+    }
+    ASSERT_NO_LEAK();
+}
+
 /* Prices of a whole tensor are what packing it then gives. */
 Test(codec_plan, prices_are_exact_for_a_whole_tensor)
 {
