@@ -1,51 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts with AVX-512: symbols are expanded to where they belong, as codec/ops_avx512_sparse.c does
- * with values, and multiplied there, beside the scales of their columns, in lanes that have one or
- * not. Instructions with a rounding mode of their own neither see that of the thread nor set flags.
- */
+/* Counts with AVX-512. Symbols are taken apart where they stand back to back: into count times row,
+ * and what is added to the bits of the product. Both are then expanded to where they belong, as
+ * codec/ops_avx512_sparse.c does with values, and the first is multiplied by the scales of columns
+ * there. An element as it is has 0 for the first and its bits for the second, and so has, with
+ * zeros for both, an element that has no symbol: no lane needs a mask.
+ *
+ * Instructions with a rounding mode of their own neither see that of the thread nor set flags. */
 #include "codec/ops_avx512.h"
 #include "codec/ops_sparse.h"
+#include "codec/sparse_places.h"
 
 #define LANES 16u
 #define NEAREST (_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define SYMBOLS_MAX (LP_FORMAT_RECORD_BYTES_MAX / LP_FORMAT_COUNTS_SYMBOL_BYTES)
 
-static LP_ALWAYS_INLINE __m512i elements_of(__m512i symbols, __m512 row, __m512 columns)
+/* Symbols taken apart. */
+struct parts {
+    float scaled[SYMBOLS_MAX + LANES]; /* count times row, or 0 */
+    uint32_t added[SYMBOLS_MAX + LANES];
+};
+
+/* 16 symbols from src on into part i of parts. */
+static LP_ALWAYS_INLINE void take_apart(const uint8_t *src, __m512 row, struct parts *parts,
+                                        uint32_t i)
 {
+    const __m512i symbols = _mm512_loadu_si512(src);
+    const __mmask16 plain =
+        _mm512_cmpge_epu32_mask(symbols, _mm512_set1_epi32((int)LP_FORMAT_COUNTS_SYMBOLS));
     const __m512i counts = _mm512_add_epi32(
         _mm512_srli_epi32(symbols, LP_FORMAT_COUNTS_RESIDUAL_BITS), _mm512_set1_epi32(1));
     const __m512i residuals = _mm512_sub_epi32(
         _mm512_and_si512(symbols, _mm512_set1_epi32((1 << LP_FORMAT_COUNTS_RESIDUAL_BITS) - 1)),
         _mm512_set1_epi32((int)LP_FORMAT_COUNTS_RESIDUAL_BIAS));
-    const __m512 products = _mm512_mul_round_ps(
-        _mm512_mul_round_ps(_mm512_cvt_roundepi32_ps(counts, NEAREST), row, NEAREST), columns,
-        NEAREST);
-    const __mmask16 plain =
-        _mm512_cmpge_epu32_mask(symbols, _mm512_set1_epi32((int)LP_FORMAT_COUNTS_SYMBOLS));
 
-    return _mm512_mask_mov_epi32(_mm512_add_epi32(_mm512_castps_si512(products), residuals), plain,
-                                 symbols);
+    _mm512_storeu_ps(parts->scaled + i,
+                     _mm512_maskz_mul_round_ps(_knot_mask16(plain),
+                                               _mm512_cvt_roundepi32_ps(counts, NEAREST), row,
+                                               NEAREST));
+    _mm512_storeu_si512(parts->added + i, _mm512_mask_mov_epi32(residuals, plain, symbols));
+}
+
+/* 16 elements that stand where some says, of parts from i on. */
+static LP_ALWAYS_INLINE __m512i put_together(const struct parts *parts, uint32_t i, __mmask16 some,
+                                             const float *columns)
+{
+    const __m512 scaled = _mm512_maskz_expand_ps(some, _mm512_loadu_ps(parts->scaled + i));
+    const __m512i added = _mm512_maskz_expand_epi32(some, _mm512_loadu_si512(parts->added + i));
+
+    return _mm512_add_epi32(
+        _mm512_castps_si512(_mm512_mul_round_ps(scaled, _mm512_loadu_ps(columns), NEAREST)), added);
 }
 
 static void counts_spread(const struct lp_counts *counts, uint32_t row, const uint64_t *map,
                           uint32_t n, const void *symbols, void *dst)
 {
     const __m512 scale = _mm512_castsi512_ps(_mm512_set1_epi32((int)row));
-    const float *const columns = counts->columns;
-    const uint8_t *in = symbols;
-    uint8_t *const out = dst;
+    const uint8_t *const in = symbols;
+    uint8_t *out = dst;
+    uint32_t m = 0, i = 0;
+    struct parts parts;
 
-    for (uint32_t i = 0; i < n; i += LANES) {
-        const __mmask16 some = (__mmask16)(map[i / 64] >> i % 64);
-        const __m512i v = elements_of(_mm512_maskz_expand_epi32(some, _mm512_loadu_si512(in)),
-                                      scale, _mm512_loadu_ps(columns + i));
-        uint8_t *const at = out + (size_t)i * LP_FORMAT_COUNTS_SYMBOL_BYTES;
+    for (uint32_t w = 0; w < lp_sparse_map_words(n); w++)
+        m += (uint32_t)_mm_popcnt_u64(map[w]);
+    for (uint32_t at = 0; at < m; at += LANES)
+        take_apart(in + (size_t)at * LP_FORMAT_COUNTS_SYMBOL_BYTES, scale, &parts, at);
+    for (uint32_t at = 0; at < n; at += LANES, out += LANES * LP_FORMAT_COUNTS_SYMBOL_BYTES) {
+        const __mmask16 some = (__mmask16)(map[at / 64] >> at % 64);
+        const __m512i v = put_together(&parts, i, some, counts->columns + at);
 
-        if (n - i >= LANES)
-            _mm512_storeu_si512(at, _mm512_maskz_mov_epi32(some, v));
+        if (n - at >= LANES)
+            _mm512_storeu_si512(out, v);
         else
-            _mm512_mask_storeu_epi32(at, (__mmask16)_bzhi_u32(0xffff, n - i),
-                                     _mm512_maskz_mov_epi32(some, v));
-        in += (uint32_t)_mm_popcnt_u32(some) * LP_FORMAT_COUNTS_SYMBOL_BYTES;
+            _mm512_mask_storeu_epi32(out, (__mmask16)_bzhi_u32(0xffff, n - at), v);
+        i += (uint32_t)_mm_popcnt_u32(some);
     }
 }
 

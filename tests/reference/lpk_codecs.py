@@ -46,7 +46,7 @@ DTYPES = {
     19: ("f8_e8m0", 1, 0, 0), 20: ("f8_e4m3fnuz", 1, 0, 0), 21: ("f8_e5m2fnuz", 1, 0, 0),
     22: ("c64", 8, 0, 0),
 }
-I8, U8, BF16 = 7, 8, 4
+F32, BF16, I8, U8 = 2, 4, 7, 8
 
 
 class Shape:
@@ -332,6 +332,46 @@ class OneValue:
         return self.value * n, 0
 
 
+def f32_of(bits):
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
+
+
+def f32_bits(x):
+    """Of a number that f64 holds exactly, as it does the product of two f32: rounded once."""
+    return struct.unpack("<I", struct.pack("<f", x))[0]
+
+
+def read_scale(data, at):
+    bits = number(data, at, 4, "scale")
+    must(77 <= bits >> 23 <= 177, "scale")
+    return f32_of(bits)
+
+
+class Counts:
+    """The values of codec sparse that are counts, scaled by row and by column."""
+
+    def __init__(self, meta, shape):
+        must(shape.dtype == F32, "dtype of counts")
+        columns_bytes = 4 * shape.record_elements
+        must(columns_bytes <= len(meta), "scales of columns")
+        self.columns = [read_scale(meta, i) for i in range(0, columns_bytes, 4)]
+        self.symbols = Dict(meta[columns_bytes:], shape)
+
+    def decode(self, stored, places):
+        row = read_scale(stored, 0)
+        symbols, size = self.symbols.decode(stored[4:], len(places), 0)
+        elements = [self.element(number(symbols, 4 * i, 4, "symbol"), row, self.columns[place])
+                    for i, place in enumerate(places)]
+        return b"".join(e.to_bytes(4, "little") for e in elements), 4 + size
+
+    @staticmethod
+    def element(symbol, row, column):
+        if symbol >= 1 << 20:
+            return symbol
+        scaled = f32_of(f32_bits((symbol // 16 + 1) * row))
+        return (f32_bits(scaled * column) + symbol % 16 - 8) % (1 << 32)
+
+
 class Sparse:
     """Section 8."""
 
@@ -341,7 +381,7 @@ class Sparse:
         must(shape.record_elements <= 32768, "record_elements of sparse")
         must(len(meta) >= 8 and not any(meta[1:8]), "sparse metadata")
         kind, rest = meta[0], meta[8:]
-        must(kind in (0, 1, 3, 5), "values of sparse")
+        must(kind in (0, 1, 3, 5, 128), "values of sparse")
         self.raw = Raw(shape)
         if kind == 0:
             self.values = OneValue(rest, shape)
@@ -351,8 +391,10 @@ class Sparse:
         elif kind == 3:
             self.values = Lane(rest, shape)
             must(self.values.window == 0, "window of the values")
-        else:
+        elif kind == 5:
             self.values = Dict(rest, shape)
+        else:
+            self.values = Counts(rest, shape)
 
     def decode(self, stored, n, _first):
         # 1. Head.
@@ -368,7 +410,10 @@ class Sparse:
         at = bits.end()
         # 3. Values.
         codec = self.raw if as_they_are or self.values is None else self.values
-        values, size = codec.decode(stored[at:], m, 0)
+        if isinstance(codec, Counts):
+            values, size = codec.decode(stored[at:], places)
+        else:
+            values, size = codec.decode(stored[at:], m, 0)
         elements = bytearray(n * self.elem_bytes)
         for i, place in enumerate(places):
             elements[place * self.elem_bytes:(place + 1) * self.elem_bytes] = \
