@@ -4,9 +4,10 @@
  *     test_gather [PART PARTS]        every PARTS-th table, from PART on
  *     test_gather golden FOLDER       the stored .lpk files below it
  *     test_gather bits [PART PARTS]   small tables with one bit turned over
- *     test_gather quick FOLDER        some of it all, of the kernels that are linked: what
- *                                     tools/mutate_kernels.py asks of a kernel that it has changed
- */
+ *     test_gather quick FOLDER [EVERY]
+ *
+ * The last one runs some of it all, or every EVERY-th of that, with the kernels that are linked: it
+ * is what tools/mutate_kernels.py asks of kernels that it has changed. */
 #include "gather_case.hpp"
 #include "simt_export.hpp"
 
@@ -220,18 +221,18 @@ void check_bits(size_t part, size_t parts)
 }
 
 /* What fails soonest comes first: damage is done to small tables only. */
-void check_quick(const char *folder)
+void check_quick(const char *folder, size_t every)
 {
     const std::vector<TableSpec> specs = all_specs();
     const std::vector<BitForm> forms = bit_forms();
     std::vector<TableSpec> linked;
 
-    for (size_t i = 0; i < specs.size(); i += 5)
+    for (size_t i = 0; i < specs.size(); i += 5 * every)
         if (is_linked(specs[i]))
             linked.push_back(specs[i]);
     for (size_t i = 0; i < forms.size(); i++)
         if (is_linked(bit_spec(forms[i], i + 1)))
-            check_every_bit(bit_spec(forms[i], i + 1), 41, launch_fibers);
+            check_every_bit(bit_spec(forms[i], i + 1), 41 * every, launch_fibers);
     for (const TableSpec &spec : linked)
         check_table(spec);
     for (const TableSpec &spec : linked)
@@ -256,7 +257,7 @@ int main(int argc, char **argv)
         return n == 0;
     }
     if (argc > 2 && strcmp(argv[1], "quick") == 0) {
-        check_quick(argv[2]);
+        check_quick(argv[2], argc > 3 ? strtoul(argv[3], nullptr, 10) : 1);
         return 0;
     }
     if (argc > 1 && strcmp(argv[1], "bits") == 0) {
