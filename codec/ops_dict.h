@@ -18,6 +18,11 @@ uint32_t lp_codec_avx512_dict_encode(const struct lp_dict *dict, const void *src
 
 void lp_codec_avx2_dict_fill(struct lp_codec_ops *ops);
 void lp_codec_avx512_dict_fill(struct lp_codec_ops *ops);
+#elif defined(__aarch64__)
+uint32_t lp_codec_neon_dict_encode(const struct lp_dict *dict, const void *src, uint32_t n,
+                                   void *dst, uint32_t limit_bytes);
+
+void lp_codec_neon_dict_fill(struct lp_codec_ops *ops);
 #endif
 
 #endif

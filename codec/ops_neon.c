@@ -2,6 +2,7 @@
 /* The NEON tier's row in the table. */
 #include "codec/ops_neon.h"
 
+#include "codec/ops_dict.h"
 #include "codec/ops_ibp.h"
 #include "codec/ops_sparse.h"
 
@@ -12,6 +13,7 @@ void lp_codec_ops_neon_fill(struct lp_codec_ops *ops)
     ops->lane_encode = lp_codec_neon_lane_encode;
     ops->exponent_histogram = lp_codec_neon_exponent_histogram;
     ops->exponent_shift = lp_codec_neon_exponent_shift;
+    lp_codec_neon_dict_fill(ops);
     lp_codec_neon_ibp_fill(ops);
     lp_codec_neon_sparse_fill(ops);
 }
