@@ -19,6 +19,8 @@
 #define MEDIAN_VALUES 256u
 #define MEDIAN_ROUNDS 12u
 #define WHOLE_ROUNDS 4u
+/* This share of values is enough to leave rows without scales, in eighths. */
+#define ALONE_EIGHTHS 6u
 
 /* The gate: pairs of values, or of columns in pairs of rows, whose ratio must be one of two small
  * numbers, if there are counts. */
@@ -26,8 +28,8 @@
 #define GATE_OTHERS 32u
 #define GATE_TESTS_MIN 16u
 #define GATE_TESTS_MAX 256u
-#define GATE_PARTS 8u
-#define GATE_COUNT_MAX 64u
+#define GATE_PARTS 64u
+#define GATE_COUNT_MAX 256u
 
 /* Values of some rows, by row and by column; positive and normal ones alone. */
 struct study {
@@ -308,10 +310,6 @@ static double median(const struct study *study, const struct line *line, double 
 
 static void find_medians(struct study *study)
 {
-    for (uint32_t r = 0; r < study->n_rows; r++)
-        study->rows[r] = 1;
-    for (uint32_t c = 0; c < study->n_columns; c++)
-        study->columns[c] = 1;
     for (uint32_t round = 0; round < MEDIAN_ROUNDS; round++) {
         for (uint32_t c = 0; c < study->n_columns; c++) {
             const struct line line = column_line(study, c);
@@ -343,8 +341,10 @@ static void pick_line(const struct study *study, const struct line *line,
     }
 }
 
-/* A scale from all values of a line that are whole multiples of base: their mean. */
-static double mean_scale(const struct study *study, const struct line *line, float base)
+/* A scale from all values of a line that are whole multiples of base: their mean. Adds how many
+ * they are to *n_whole. */
+static double mean_scale(const struct study *study, const struct line *line, float base,
+                         uint32_t *n_whole)
 {
     double sum = 0;
     uint32_t n = 0;
@@ -357,10 +357,12 @@ static double mean_scale(const struct study *study, const struct line *line, flo
         sum += count != 0 ? quotient / count : 0;
         n += count != 0;
     }
+    *n_whole += n;
     return n == 0 ? base : sum / n;
 }
 
-static double fit_line(const struct study *study, const struct line *line, double scale)
+static double fit_line(const struct study *study, const struct line *line, double scale,
+                       uint32_t *n_whole)
 {
     struct lp_counts_picks picks;
     uint32_t whole;
@@ -368,21 +370,41 @@ static double fit_line(const struct study *study, const struct line *line, doubl
 
     pick_line(study, line, &picks);
     base = lp_codec_counts_base(&picks, &study->costs, &whole);
-    return base == 0 ? scale : mean_scale(study, line, base);
+    return base == 0 ? scale : mean_scale(study, line, base, n_whole);
+}
+
+/* Whether rows can do without scales: columns alone explain most values, and not only because a
+ * column's first value can't contradict them. */
+static bool find_columns_alone(struct study *study)
+{
+    uint32_t n_whole = 0, n_used = 0;
+
+    for (uint32_t r = 0; r < study->n_rows; r++)
+        study->rows[r] = 1;
+    for (uint32_t c = 0; c < study->n_columns; c++) {
+        const struct line line = column_line(study, c);
+
+        study->columns[c] = fit_line(study, &line, 1, &n_whole);
+        n_used += line.n > 0;
+    }
+    return n_whole > n_used &&
+           (uint64_t)(n_whole - n_used) * 8 >= (uint64_t)(study->n_values - n_used) * ALONE_EIGHTHS;
 }
 
 static void find_whole(struct study *study)
 {
+    uint32_t n_whole = 0;
+
     for (uint32_t round = 0; round < WHOLE_ROUNDS; round++) {
         for (uint32_t r = 0; r < study->n_rows; r++) {
             const struct line line = row_line(study, r);
 
-            study->rows[r] = fit_line(study, &line, study->rows[r]);
+            study->rows[r] = fit_line(study, &line, study->rows[r], &n_whole);
         }
         for (uint32_t c = 0; c < study->n_columns; c++) {
             const struct line line = column_line(study, c);
 
-            study->columns[c] = fit_line(study, &line, study->columns[c]);
+            study->columns[c] = fit_line(study, &line, study->columns[c], &n_whole);
         }
     }
 }
@@ -448,8 +470,10 @@ static __attribute__((noinline)) int learn_scales(struct study *study, struct lp
         return lp_error_set(err, LP_ENOTSUP, "values are no counts");
     LP_TRY(rc, alloc_columns(study, err));
     sort_columns(study);
-    find_medians(study);
-    find_whole(study);
+    if (!find_columns_alone(study)) {
+        find_medians(study);
+        find_whole(study);
+    }
     set_scales(study);
     return 0;
 }

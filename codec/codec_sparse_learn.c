@@ -17,8 +17,21 @@ struct study {
     uint32_t elem_bytes, record_bytes;
     uint8_t *values; /* owned: the values of all records */
     uint64_t n_values;
-    uint8_t *record; /* owned: room for one coded record */
+    uint8_t *record;        /* owned: room for one coded record */
+    uint64_t counts_bytes;  /* of all records, at least, were values counts */
+    __uint128_t best_price; /* so far, while ways are tried */
 };
+
+/* What a record with m values is stored in, at least, when they are counts: each has one bit. */
+static uint64_t least_with_counts(const struct study *study, uint32_t m)
+{
+    const uint32_t n = study->sample->record_elements, align = study->sample->align_bytes;
+    uint64_t bytes = sizeof(uint16_t);
+
+    if (m > 0)
+        bytes += lp_sparse_places(n, m).bytes + LP_FORMAT_COUNTS_ROW_BYTES + (m + 7) / 8;
+    return LP_MIN(lp_round_up_u64(bytes, align), lp_round_up_u64(study->record_bytes, align));
+}
 
 /* Whether one record at least has so many zeros that leaving them out saves more than places cost,
  * whatever becomes of the values. Collects them. */
@@ -36,6 +49,7 @@ static bool find_values(struct study *study)
 
         saves |= m == 0 || lp_sparse_places(n, m).bytes < (n - m) * study->elem_bytes;
         study->n_values += m;
+        study->counts_bytes += least_with_counts(study, m);
     }
     return saves;
 }
@@ -49,6 +63,12 @@ static bool all_equal(const struct study *study)
 }
 
 /* What the table would store, if all of it were like the sample, times the sample's records. */
+static __uint128_t price_of(const struct study *study, uint64_t bytes, uint64_t meta_bytes)
+{
+    return (__uint128_t)bytes * study->sample->table_records +
+           (__uint128_t)meta_bytes * study->sample->n_records;
+}
+
 static __uint128_t price(const struct study *study, const struct lp_sparse *sparse)
 {
     const struct lp_sparse_sample *const sample = study->sample;
@@ -63,11 +83,13 @@ static __uint128_t price(const struct study *study, const struct lp_sparse *spar
 
         bytes += size == 0 ? raw_length : lp_round_up_u64(size, align);
     }
-    return (__uint128_t)bytes * sample->table_records +
-           (__uint128_t)lp_codec_sparse_meta_bytes(sparse) * sample->n_records;
+    return price_of(study, bytes, lp_codec_sparse_meta_bytes(sparse));
 }
 
-/* Values in codec lane, or in codec dict; LP_ENOTSUP where there is no such way. */
+/* A way to keep values; LP_ENOTSUP where there is none, or none below the best price. */
+typedef int learn_way(const struct study *study, struct lp_sparse *ret_sparse,
+                      struct lp_error *err);
+
 static int learn_lane(const struct study *study, struct lp_sparse *ret_sparse, struct lp_error *err)
 {
     const struct lp_lane_sample values = {.dtype = study->sample->dtype,
@@ -95,8 +117,6 @@ static int learn_dict(const struct study *study, struct lp_sparse *ret_sparse, s
     return 0;
 }
 
-/* Values as counts. What can't become cheaper than what there is already is not tried: a record has
- * a scale, and a value one bit at least. */
 static int learn_counts(const struct study *study, struct lp_sparse *ret_sparse,
                         struct lp_error *err)
 {
@@ -104,27 +124,26 @@ static int learn_counts(const struct study *study, struct lp_sparse *ret_sparse,
                                             .elements = study->sample->elements,
                                             .n_records = study->sample->n_records,
                                             .n_values = study->n_values};
+    const uint64_t columns_bytes = (uint64_t)sample.record_elements * sizeof(float);
     struct lp_sparse sparse = {.values = LP_SPARSE_VALUES_COUNTS, .elem_bytes = study->elem_bytes};
     int rc;
 
     if (study->sample->dtype != LP_DTYPE_F32)
         return lp_error_set(err, LP_ENOTSUP, "counts are of f32");
+    if (price_of(study, study->counts_bytes, columns_bytes) >= study->best_price)
+        return lp_error_set(err, LP_ENOTSUP, "counts would take more");
     LP_TRY(rc, lp_codec_counts_learn(&sparse.counts, &sample, err));
     *ret_sparse = sparse;
     return 0;
 }
 
-typedef int learn_way(const struct study *study, struct lp_sparse *ret_sparse,
-                      struct lp_error *err);
-
 /* In the order of cheaper decoders; values as they are come before all of them. */
 static learn_way *const ways[] = {learn_lane, learn_dict, learn_counts};
 
 /* The cheapest way into *best, which is values as they are. */
-static int choose(const struct study *study, struct lp_sparse *best, struct lp_error *err)
+static int choose(struct study *study, struct lp_sparse *best, struct lp_error *err)
 {
-    __uint128_t best_price = price(study, best);
-
+    study->best_price = price(study, best);
     for (uint32_t i = 0; i < LP_ARRAY_LEN(ways); i++) {
         struct lp_sparse sparse;
         const int rc = ways[i](study, &sparse, err);
@@ -135,10 +154,10 @@ static int choose(const struct study *study, struct lp_sparse *best, struct lp_e
         if (rc < 0)
             return rc;
         way_price = price(study, &sparse);
-        if (way_price < best_price) {
+        if (way_price < study->best_price) {
             lp_codec_sparse_fini(best);
             *best = sparse;
-            best_price = way_price;
+            study->best_price = way_price;
         } else {
             lp_codec_sparse_fini(&sparse);
         }
