@@ -28,6 +28,7 @@ struct Case {
     double bar = 0;                     /* warp instructions per byte of output; 0: none */
     uint32_t distinct = 0, percent = 0; /* as in TableSpec */
     uint32_t values = 0;                /* how codec sparse must keep its values */
+    bool counts = false;
 };
 
 constexpr uint32_t PACKED = LP_LAYOUT_PACKED;
@@ -49,6 +50,11 @@ constexpr Case CASES[] = {
     {                                                                                              \
         name, LP_DTYPE_F32, LP_CODEC_SPARSE, 0, PACKED, 4, row, kind, 0, distinct, percent, values \
     }
+#define COUNTS(name, row, percent)                                                                 \
+    {                                                                                              \
+        name, LP_DTYPE_F32, LP_CODEC_SPARSE, 0, PACKED, 4, row, SAMPLES_NORMAL, 0, 0, percent,     \
+            LP_FORMAT_SPARSE_COUNTS, true                                                          \
+    }
 constexpr Case SPARSE_CASES[] = {
     SPARSE("sparse f32 2000 1 % one", 500, SAMPLES_NORMAL, 1, 1, 0),
     SPARSE("sparse f32 2000 1 % raw", 500, SAMPLES_RANDOM, 0, 1, LP_CODEC_RAW),
@@ -66,6 +72,12 @@ constexpr Case SPARSE_CASES[] = {
     SPARSE("sparse f32 5732 10 % raw", 1433, SAMPLES_RANDOM, 0, 10, LP_CODEC_RAW),
     SPARSE("sparse f32 5732 10 % lane", 1433, SAMPLES_NORMAL, 0, 10, LP_CODEC_LANE),
     SPARSE("sparse f32 5732 10 % dict", 1433, SAMPLES_NORMAL, 15, 10, LP_CODEC_DICT),
+};
+constexpr Case COUNTS_CASES[] = {
+    COUNTS("sparse f32 2000 1 % counts", 500, 1),
+    COUNTS("sparse f32 2000 10 % counts", 500, 10),
+    COUNTS("sparse f32 5732 1 % counts", 1433, 1),
+    COUNTS("sparse f32 5732 10 % counts", 1433, 10),
 };
 
 /* Tables of codec lane, in forms that are given: what a learner chooses may change. */
@@ -156,6 +168,7 @@ void count_case(PtxRunner &runner, const Case &c, const LaneForm &form, Budget &
     spec.plan.record_elements = (uint32_t)c.row;
     spec.distinct = c.distinct;
     spec.percent = c.percent;
+    spec.counts = c.counts;
     spec.lane = form;
     const GatherTable table(spec);
     for (uint64_t i = 0; i < n; i++)
@@ -287,6 +300,8 @@ try {
     for (const Case &c : CASES)
         count_case(runner, c, {}, budget, missed);
     for (const Case &c : SPARSE_CASES)
+        count_case(runner, c, {}, budget, missed);
+    for (const Case &c : COUNTS_CASES)
         count_case(runner, c, {}, budget, missed);
     for (const FormCase &f : form_cases())
         count_case(runner,
