@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Choosing the values and levels of codec dict: distinct values are counted and sorted by count,
- * and sums over the sorted counts then price any list of levels in a few additions, so that all of
- * them are tried. */
+/* Choosing the values and levels of codec dict: distinct values are counted, the most frequent ones
+ * sorted by count, and sums over the sorted counts then price any list of levels in a few
+ * additions, so that all of them are tried. */
 #include "base/alloc.h"
 #include "codec/dict.h"
 
@@ -10,7 +10,7 @@
 
 #define SYMBOLS_MAX (LP_DICT_LEARN_LEVELS * ((1u << LP_FORMAT_DICT_WIDTH_MAX) - 1))
 /* Places of the hash table in which wide values are counted: at most half are taken. */
-#define COUNT_BITS 17u
+#define COUNT_BITS_MAX 17u
 #define HASH_FACTOR 0x9e3779b1u /* as in codec_dict.c */
 
 struct counted {
@@ -30,7 +30,9 @@ struct study {
     uint32_t elem_bytes;
     uint64_t n;
     uint32_t n_distinct;
-    struct counted *counted;        /* n_distinct, most frequent first */
+    uint32_t count_bits;            /* of the hash table's size */
+    uint32_t n_sorted;              /* the most frequent values stand first, in order */
+    struct counted *counted;        /* n_distinct */
     uint64_t sums[SYMBOLS_MAX + 1]; /* sums[i]: elements with one of the first i values */
     struct levels best;
 };
@@ -40,35 +42,29 @@ static int count_narrow(struct study *study, const uint8_t *elements, struct lp_
 {
     const uint32_t n_values = 1u << 8 * study->elem_bytes;
     uint32_t *const hist = lp_mem_zalloc(n_values * sizeof(*hist));
-    struct counted *counted = NULL;
-    uint32_t n_distinct = 0;
 
-    if (hist == NULL)
+    study->counted = lp_mem_alloc_array(LP_MIN(study->n, n_values), sizeof(*study->counted));
+    if (hist == NULL || study->counted == NULL) {
+        lp_mem_free(hist);
         return lp_error_set(err, LP_ENOMEM, "no memory to count values");
-    if (study->elem_bytes == 2) {
-        for (uint64_t i = 0; i < study->n; i++)
-            hist[lp_load_u16(elements + 2 * i)]++;
-    } else {
-        for (uint64_t i = 0; i < study->n; i++)
-            hist[elements[i]]++;
     }
-    for (uint32_t value = 0; value < n_values; value++)
-        n_distinct += hist[value] != 0;
-    counted = lp_mem_alloc_array(n_distinct, sizeof(*counted));
-    for (uint32_t value = 0; counted != NULL && value < n_values; value++) {
-        if (hist[value] != 0)
-            counted[study->n_distinct++] = (struct counted){value, hist[value]};
+    for (uint64_t i = 0; i < study->n; i++) {
+        const uint32_t value = study->elem_bytes == 2 ? lp_load_u16(elements + 2 * i) : elements[i];
+
+        if (hist[value]++ == 0)
+            study->counted[study->n_distinct++].value = value;
     }
+    for (uint32_t i = 0; i < study->n_distinct; i++)
+        study->counted[i].count = hist[study->counted[i].value];
     lp_mem_free(hist);
-    study->counted = counted;
-    return counted != NULL ? 0 : lp_error_set(err, LP_ENOMEM, "no memory to sort values");
+    return 0;
 }
 
 /* One more of value, in open addressing. False: there would be too many distinct ones. */
 static bool count_one(struct study *study, uint64_t value)
 {
-    const uint32_t mask = (1u << COUNT_BITS) - 1;
-    uint32_t slot = lp_dict_fold(value) * HASH_FACTOR >> (32 - COUNT_BITS);
+    const uint32_t mask = (1u << study->count_bits) - 1;
+    uint32_t slot = lp_dict_fold(value) * HASH_FACTOR >> (32 - study->count_bits);
 
     while (study->counted[slot].count != 0 && study->counted[slot].value != value)
         slot = (slot + 1) & mask;
@@ -83,7 +79,10 @@ static int count_wide(struct study *study, const uint8_t *elements, struct lp_er
 {
     uint32_t n_distinct = 0;
 
-    study->counted = lp_mem_zalloc(sizeof(*study->counted) << COUNT_BITS);
+    study->count_bits = 1;
+    while (study->count_bits < COUNT_BITS_MAX && study->n > UINT64_C(1) << (study->count_bits - 1))
+        study->count_bits++;
+    study->counted = lp_mem_zalloc(sizeof(*study->counted) << study->count_bits);
     if (study->counted == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory to count values");
     for (uint64_t i = 0; i < study->n; i++) {
@@ -91,7 +90,7 @@ static int count_wide(struct study *study, const uint8_t *elements, struct lp_er
             return lp_error_set(err, LP_ENOTSUP, "more than %u distinct values",
                                 LP_DICT_DISTINCT_MAX);
     }
-    for (uint32_t slot = 0; slot < 1u << COUNT_BITS; slot++) {
+    for (uint32_t slot = 0; slot < 1u << study->count_bits; slot++) {
         if (study->counted[slot].count != 0)
             study->counted[n_distinct++] = study->counted[slot];
     }
@@ -144,17 +143,58 @@ static void try_levels(struct study *study, const struct levels *levels, uint32_
     }
 }
 
-static void choose_levels(struct study *study)
+/* Values with a count above this stand first in study->counted, in order; fewer than SYMBOLS_MAX,
+ * or it is COUNTS_TOLD - 1: counts from there on are not told apart. */
+#define COUNTS_TOLD 256u
+static uint32_t find_border(const struct study *study)
 {
-    const struct levels none = {0};
+    uint32_t n_with[COUNTS_TOLD + 1] = {0}, n = 0, count = COUNTS_TOLD;
 
-    qsort(study->counted, study->n_distinct, sizeof(*study->counted), by_count);
-    for (uint32_t i = 0; i < values_of(study, SYMBOLS_MAX); i++)
-        study->sums[i + 1] = study->sums[i] + study->counted[i].count;
-    try_levels(study, &none, 0);
+    for (uint32_t i = 0; i < study->n_distinct; i++)
+        n_with[LP_MIN(study->counted[i].count, COUNTS_TOLD)]++;
+    while (count > 1 && n + n_with[count] < SYMBOLS_MAX)
+        n += n_with[count--];
+    return count < COUNTS_TOLD ? count : COUNTS_TOLD - 1;
 }
 
-static int make_dict(struct lp_dict *ret_dict, const struct study *study, struct lp_error *err)
+/* Sort what is above the border, and count on with values that all stand on it. */
+static void sort_frequent(struct study *study)
+{
+    const uint32_t border = find_border(study);
+
+    for (uint32_t i = 0; i < study->n_distinct; i++) {
+        const struct counted counted = study->counted[i];
+
+        if (counted.count > border) {
+            study->counted[i] = study->counted[study->n_sorted];
+            study->counted[study->n_sorted++] = counted;
+        }
+    }
+    qsort(study->counted, study->n_sorted, sizeof(*study->counted), by_count);
+    for (uint32_t i = 0; i < values_of(study, SYMBOLS_MAX); i++)
+        study->sums[i + 1] =
+            study->sums[i] + (i < study->n_sorted ? study->counted[i].count : border);
+}
+
+/* Bring the first n values into order, from those that are sorted on: an insertion for each that
+ * comes before the last of them. */
+static void sort_first(struct study *study, uint32_t n)
+{
+    for (uint32_t i = study->n_sorted; n > study->n_sorted && i < study->n_distinct; i++) {
+        const struct counted counted = study->counted[i];
+        uint32_t at = LP_MIN(i, n);
+
+        if (i >= n && by_count(&counted, &study->counted[n - 1]) > 0)
+            continue;
+        if (i >= n)
+            study->counted[i] = study->counted[--at];
+        for (; at > study->n_sorted && by_count(&counted, &study->counted[at - 1]) < 0; at--)
+            study->counted[at] = study->counted[at - 1];
+        study->counted[at] = counted;
+    }
+}
+
+static int make_dict(struct lp_dict *ret_dict, struct study *study, struct lp_error *err)
 {
     uint8_t values[SYMBOLS_MAX * sizeof(uint64_t)];
     uint32_t n_symbols = 0;
@@ -162,6 +202,7 @@ static int make_dict(struct lp_dict *ret_dict, const struct study *study, struct
     for (uint32_t k = 0; k < study->best.n; k++)
         n_symbols += (1u << study->best.widths[k]) - 1;
     n_symbols = values_of(study, n_symbols);
+    sort_first(study, n_symbols);
     for (uint32_t i = 0; i < n_symbols; i++)
         lp_store_uint(values + (size_t)i * study->elem_bytes, study->elem_bytes,
                       study->counted[i].value);
@@ -172,6 +213,7 @@ static int make_dict(struct lp_dict *ret_dict, const struct study *study, struct
 int lp_codec_dict_learn(struct lp_dict *ret_dict, uint32_t elem_bytes, const void *elements,
                         uint64_t n, uint64_t *ret_payload_bytes, struct lp_error *err)
 {
+    const struct levels none = {0};
     struct study *study;
     int rc;
 
@@ -186,7 +228,8 @@ int lp_codec_dict_learn(struct lp_dict *ret_dict, uint32_t elem_bytes, const voi
     study->n = n;
     rc = elem_bytes <= 2 ? count_narrow(study, elements, err) : count_wide(study, elements, err);
     if (rc == 0) {
-        choose_levels(study);
+        sort_frequent(study);
+        try_levels(study, &none, 0);
         rc = make_dict(ret_dict, study, err);
     }
     if (rc == 0)

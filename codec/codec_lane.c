@@ -128,8 +128,8 @@ static int set_ranks(struct lp_lane *lane, const uint16_t *ranks, struct lp_erro
         for (uint32_t code = 1; code < 1u << lane->widths[k]; code++, symbol++)
             LP_TRY(rc, set_rank(lane, symbol, k << LP_LANE_LEVEL_SHIFT | code, ranks[symbol], err));
     }
-    for (uint32_t i = lane->exponent_mask + 1; i < LP_LANE_EXPONENTS_MAX; i++)
-        lane->place_of[i] = lane->place_of[i & lane->exponent_mask];
+    for (uint32_t n = lane->exponent_mask + 1; n < LP_LANE_EXPONENTS_MAX; n *= 2)
+        memcpy(lane->place_of + n, lane->place_of, n);
     return 0;
 }
 
@@ -194,16 +194,21 @@ void lp_codec_lane_fini(struct lp_lane *lane)
     lane->columns = NULL;
 }
 
-/* Bits of all exponents, raw ones included, with this base. */
-static uint64_t exponent_bits_in_all(const struct lp_lane *lane,
-                                     const struct lp_lane_counts *counts, uint32_t base)
+/* Bits by which codes are shorter than raw exponents, of all exponents, with this base. */
+static uint64_t saved_bits(const struct lp_lane *lane, const struct lp_lane_counts *counts,
+                           uint32_t base)
 {
+    const uint32_t raw_bits = lane->cost_bits[lane->n_levels], mask = lane->exponent_mask;
+    const uint16_t *rank = lane->rank;
     uint64_t bits = 0;
 
-    for (uint32_t e = counts->low; e <= counts->high; e++) {
-        const uint8_t place = lane->place_of[(e - base) & lane->exponent_mask];
+    for (uint32_t k = 0; k < lane->n_levels; k++) {
+        const uint16_t *const end = rank + (1u << lane->widths[k]) - 1;
+        uint64_t n = 0;
 
-        bits += (uint64_t)counts->hist[e] * lane->cost_bits[place >> LP_LANE_LEVEL_SHIFT];
+        for (; rank < end; rank++)
+            n += counts->hist[(*rank + base) & mask];
+        bits += n * (raw_bits - lane->cost_bits[k]);
     }
     return bits;
 }
@@ -211,22 +216,35 @@ static uint64_t exponent_bits_in_all(const struct lp_lane *lane,
 uint32_t lp_codec_lane_pick_base(const struct lp_lane *lane, const struct lp_lane_counts *counts)
 {
     const uint32_t n_candidates = LP_MIN(lane->n_symbols, BASE_CANDIDATES);
-    const uint32_t mode = lp_lane_counts_mode(counts);
-    uint64_t best_bits = UINT64_MAX;
-    uint32_t best = 0;
+    uint32_t mode, best;
+    uint64_t best_bits;
 
     if (lane->window != LP_LANE_WINDOW_RECORD)
         return 0;
-    for (uint32_t i = 0; i < n_candidates; i++) {
+    mode = lp_lane_counts_mode(counts);
+    best = (mode - lane->rank[0]) & lane->exponent_mask;
+    best_bits = saved_bits(lane, counts, best);
+    for (uint32_t i = 1; i < n_candidates; i++) {
         const uint32_t base = (mode - lane->rank[i]) & lane->exponent_mask;
-        const uint64_t bits = exponent_bits_in_all(lane, counts, base);
+        const uint64_t bits = saved_bits(lane, counts, base);
 
-        if (bits < best_bits) {
+        if (bits > best_bits) {
             best_bits = bits;
             best = base;
         }
     }
     return best;
+}
+
+/* Bits of all exponents, raw ones included, with this base. */
+static uint64_t exponent_bits_in_all(const struct lp_lane *lane,
+                                     const struct lp_lane_counts *counts, uint32_t base)
+{
+    uint64_t n = 0;
+
+    for (uint32_t e = counts->low; e <= counts->high; e++)
+        n += counts->hist[e];
+    return n * lane->cost_bits[lane->n_levels] - saved_bits(lane, counts, base);
 }
 
 uint32_t lp_codec_lane_size(const struct lp_lane *lane, const struct lp_lane_counts *counts,

@@ -168,9 +168,7 @@ static void study_records(struct lp_lane_study *study)
 
         add_shifted(study->shifted[0], &counts, lp_lane_counts_mode(&counts), study->exponent_mask);
     }
-    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++)
-        lp_codec_lane_set_trial(study, &study->by_record[i], i, LP_LANE_WINDOW_RECORD,
-                                study->shifted[0]);
+    lp_codec_lane_set_trials(study, study->by_record, LP_LANE_WINDOW_RECORD, study->shifted[0]);
 }
 
 /* One turn: bases from ranks, ranks from bases. */
@@ -224,11 +222,9 @@ static int study_columns(struct lp_lane_study *study, struct lp_error *err)
         return lp_error_set(err, LP_ENOMEM, "no memory for a record without its columns");
     LP_TRY(rc, make_shifter(study, err));
     /* Without bases, which each trial would own: their prices are the same. */
-    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++) {
-        lp_codec_lane_set_trial(study, &study->by_column[i], i, LP_LANE_WINDOW_TABLE,
-                                study->centred);
+    lp_codec_lane_set_trials(study, study->by_column, LP_LANE_WINDOW_TABLE, study->centred);
+    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++)
         study->by_column[i].by_column = true;
-    }
     return 0;
 }
 
@@ -358,8 +354,7 @@ static int learn(struct lp_lane_study *study, struct lp_lane *ret_lane, uint64_t
     int rc;
 
     study_elements(study);
-    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++)
-        lp_codec_lane_set_trial(study, &study->table[i], i, LP_LANE_WINDOW_TABLE, study->all);
+    lp_codec_lane_set_trials(study, study->table, LP_LANE_WINDOW_TABLE, study->all);
     if (!table_only)
         study_records(study);
     for (uint32_t i = 0; i < RECORD_TURNS && !table_only; i++)

@@ -3,6 +3,8 @@
 #include "base/bytes.h"
 #include "codec/lane_study.h"
 
+#include <string.h>
+
 /* Levels that won on some of the data seen; measured over one to five levels of up to 4 bits. */
 static const struct {
     uint32_t n_levels;
@@ -22,26 +24,48 @@ static uint32_t ring_distance(uint32_t a, uint32_t b, uint32_t mask)
     return LP_MIN((a - b) & mask, (b - a) & mask);
 }
 
-/* The n exponents with the largest counts; among equals those nearest to the first, because a
- * sample leaves gaps next to what it saw. */
+/* Exponents that occur, or those that don't, in order. */
+static uint32_t list_exponents(const uint32_t *hist, uint32_t mask, bool occur, uint16_t *list)
+{
+    uint32_t n = 0;
+
+    for (uint32_t e = 0; e <= mask; e++) {
+        if ((hist[e] != 0) == occur)
+            list[n++] = (uint16_t)e;
+    }
+    return n;
+}
+
+/* Take the one with the largest count from the list, of equals that nearest to first, where there
+ * is one, of equals the least. */
+static uint16_t take_best(const uint32_t *hist, uint32_t mask, const uint16_t *first,
+                          uint16_t *list, uint32_t n)
+{
+    uint16_t e;
+    uint32_t best = 0;
+
+    for (uint32_t i = 1; i < n; i++) {
+        if (hist[list[i]] > hist[list[best]] ||
+            (hist[list[i]] == hist[list[best]] && first != NULL &&
+             ring_distance(list[i], *first, mask) < ring_distance(list[best], *first, mask)))
+            best = i;
+    }
+    e = list[best];
+    memmove(list + best, list + best + 1, (n - best - 1) * sizeof(*list));
+    return e;
+}
+
+/* The n exponents with the largest counts, n at most all there are; among equals those nearest to
+ * the first, because a sample leaves gaps next to what it saw. */
 static void rank_exponents(const uint32_t *hist, uint32_t mask, uint16_t *ranks, uint32_t n)
 {
-    bool taken[LP_LANE_EXPONENTS_MAX] = {false};
+    uint16_t left[LP_LANE_EXPONENTS_MAX];
+    uint32_t n_left = list_exponents(hist, mask, true, left);
 
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t best = 0;
-
-        while (taken[best])
-            best++;
-        for (uint32_t e = best + 1; e <= mask; e++) {
-            if (taken[e] || hist[e] < hist[best])
-                continue;
-            if (hist[e] > hist[best] ||
-                (i > 0 && ring_distance(e, ranks[0], mask) < ring_distance(best, ranks[0], mask)))
-                best = e;
-        }
-        taken[best] = true;
-        ranks[i] = (uint16_t)best;
+        if (n_left == 0)
+            n_left = list_exponents(hist, mask, false, left);
+        ranks[i] = take_best(hist, mask, i > 0 ? &ranks[0] : NULL, left, n_left--);
     }
 }
 
@@ -58,34 +82,61 @@ struct lp_lane_params lp_codec_lane_trial_params(const struct lp_lane_study *stu
                                    .trailing_bits = study->trailing_bits};
 }
 
+static uint32_t count_symbols(uint32_t entry)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < menu[entry].n_levels; k++)
+        n += (1u << menu[entry].widths[k]) - 1;
+    return n;
+}
+
+/* From ranks of at least as many exponents as the entry has symbols, or of all. */
+static void init_trial(const struct lp_lane_study *study, struct lp_lane_trial *trial,
+                       uint32_t entry, uint32_t window, const uint16_t *ranks)
+{
+    const struct lp_lane_params params = lp_codec_lane_trial_params(study, entry, window, ranks);
+
+    trial->possible = count_symbols(entry) <= study->exponent_mask + 1 &&
+                      lp_codec_lane_init(&trial->lane, &params, NULL) == 0;
+}
+
 void lp_codec_lane_set_trial(const struct lp_lane_study *study, struct lp_lane_trial *trial,
                              uint32_t entry, uint32_t window, const uint32_t *hist)
 {
     uint16_t ranks[LP_FORMAT_LANE_SYMBOLS_MAX];
-    struct lp_lane_params params;
-    uint32_t n_symbols = 0;
 
-    for (uint32_t k = 0; k < menu[entry].n_levels; k++)
-        n_symbols += (1u << menu[entry].widths[k]) - 1;
-    trial->possible = n_symbols <= study->exponent_mask + 1;
-    if (!trial->possible)
-        return;
-    rank_exponents(hist, study->exponent_mask, ranks, n_symbols);
-    params = lp_codec_lane_trial_params(study, entry, window, ranks);
-    trial->possible = lp_codec_lane_init(&trial->lane, &params, NULL) == 0;
+    rank_exponents(hist, study->exponent_mask, ranks,
+                   LP_MIN(count_symbols(entry), study->exponent_mask + 1));
+    init_trial(study, trial, entry, window, ranks);
+}
+
+void lp_codec_lane_set_trials(const struct lp_lane_study *study,
+                              struct lp_lane_trial trials[LP_LANE_MENU_LENGTH], uint32_t window,
+                              const uint32_t *hist)
+{
+    uint16_t ranks[LP_FORMAT_LANE_SYMBOLS_MAX];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++)
+        n = LP_MAX(n, count_symbols(i));
+    rank_exponents(hist, study->exponent_mask, ranks, LP_MIN(n, study->exponent_mask + 1));
+    for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++)
+        init_trial(study, &trials[i], i, window, ranks);
 }
 
 uint64_t lp_codec_lane_study_pooled(const struct lp_lane_study *study, const uint32_t *hist,
                                     uint64_t n)
 {
-    const struct lp_lane_counts counts = {hist, 0, study->exponent_mask, (uint32_t)n};
+    struct lp_lane_counts counts = {hist, 0, study->exponent_mask, (uint32_t)n};
+    struct lp_lane_trial trials[LP_LANE_MENU_LENGTH];
     uint64_t best = n * study->info->bytes;
-    struct lp_lane_trial trial;
 
+    lp_lane_counts_trim(&counts);
+    lp_codec_lane_set_trials(study, trials, LP_LANE_WINDOW_TABLE, hist);
     for (uint32_t i = 0; i < LP_LANE_MENU_LENGTH; i++) {
-        lp_codec_lane_set_trial(study, &trial, i, LP_LANE_WINDOW_TABLE, hist);
-        if (trial.possible)
-            best = LP_MIN(best, lp_codec_lane_size(&trial.lane, &counts, 0));
+        if (trials[i].possible)
+            best = LP_MIN(best, lp_codec_lane_size(&trials[i].lane, &counts, 0));
     }
     return best;
 }

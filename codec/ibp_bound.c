@@ -34,10 +34,10 @@ static void classes_init(struct classes *classes, uint64_t n_records)
             n_records - ((i << SHIFT) + classes->scale - 1) / classes->scale; /* the least d */
 }
 
-static void add_word(const struct classes *classes, const uint64_t *counts, uint32_t n_bits,
-                     uint8_t *bits_of)
+static void count_word(const struct classes *classes, const uint64_t *counts, uint8_t *bits_of)
 {
-    for (uint32_t b = 0; b < n_bits; b++) {
+    memset(bits_of, 0, CLASSES);
+    for (uint32_t b = 0; b < 32; b++) {
         const uint64_t rarer = LP_MIN(counts[b], classes->n_records - counts[b]);
 
         bits_of[rarer * classes->scale >> SHIFT]++;
@@ -55,34 +55,37 @@ static uint64_t most_saved(const struct classes *classes, const uint8_t *bits_of
     return best;
 }
 
-/* Bits saved in all records, at most. */
-static uint64_t most_saved_in_all(const uint64_t *counts, uint32_t n_words, uint32_t word_bits,
-                                  uint64_t n_records)
+/* Bits saved in all records, at most: of words of 4 bytes, and of 8, which are pairs of these. */
+static void most_saved_in_all(const uint64_t *counts, uint32_t n_words, uint64_t n_records,
+                              uint64_t ret_bits[2])
 {
     struct classes classes;
-    uint64_t bits = 0;
 
     classes_init(&classes, n_records);
-    for (uint32_t j = 0; j < n_words; j++) {
-        uint8_t bits_of[CLASSES] = {0};
+    ret_bits[0] = ret_bits[1] = 0;
+    for (uint32_t j = 0; j < n_words; j += 2) {
+        uint8_t bits_of[2][CLASSES];
 
-        add_word(&classes, counts + (size_t)j * word_bits, word_bits, bits_of);
-        bits += most_saved(&classes, bits_of);
+        count_word(&classes, counts + (size_t)j * 32, bits_of[0]);
+        ret_bits[0] += most_saved(&classes, bits_of[0]);
+        if (j + 1 == n_words)
+            break;
+        count_word(&classes, counts + (size_t)(j + 1) * 32, bits_of[1]);
+        ret_bits[0] += most_saved(&classes, bits_of[1]);
+        for (uint32_t i = 0; i < CLASSES; i++)
+            bits_of[0][i] += bits_of[1][i];
+        ret_bits[1] += most_saved(&classes, bits_of[0]);
     }
-    return bits;
 }
 
-static uint64_t least_stored(const uint64_t *counts, uint32_t word_bytes, uint32_t record_bytes,
+static uint64_t least_stored(uint64_t bits, uint32_t word_bytes, uint32_t record_bytes,
                              uint64_t n_records)
 {
-    const uint32_t n_words = record_bytes / word_bytes;
     const uint64_t raw_bytes = n_records * record_bytes;
-    uint64_t bits;
 
     if (record_bytes % word_bytes != 0)
         return 0;
-    bits = most_saved_in_all(counts, n_words, 8 * word_bytes, n_records);
-    bits -= bits / record_bytes * lp_ibp_head_bytes(n_words, word_bytes, 0);
+    bits -= bits / record_bytes * lp_ibp_head_bytes(record_bytes / word_bytes, word_bytes, 0);
     return raw_bytes - LP_MIN((bits + 7) / 8, raw_bytes);
 }
 
@@ -91,6 +94,7 @@ int lp_codec_ibp_least(uint64_t ret_stored_bytes[2], uint32_t record_bytes, cons
 {
     const size_t scratch_bytes = lp_ibp_count_scratch(record_bytes);
     uint64_t *counts;
+    uint64_t bits[2];
     uint8_t *scratch;
     int rc = 0;
 
@@ -102,8 +106,9 @@ int lp_codec_ibp_least(uint64_t ret_stored_bytes[2], uint32_t record_bytes, cons
     if (counts != NULL && scratch != NULL) {
         memset(scratch, 0, scratch_bytes);
         lp_codec_ops()->ibp_count(sample, n_records, record_bytes, scratch, counts);
-        ret_stored_bytes[0] = least_stored(counts, 4, record_bytes, n_records);
-        ret_stored_bytes[1] = least_stored(counts, 8, record_bytes, n_records);
+        most_saved_in_all(counts, record_bytes / 4, n_records, bits);
+        ret_stored_bytes[0] = least_stored(bits[0], 4, record_bytes, n_records);
+        ret_stored_bytes[1] = least_stored(bits[1], 8, record_bytes, n_records);
     } else {
         rc = lp_error_set(err, LP_ENOMEM, "no memory to count the bits of records of %u bytes",
                           record_bytes);

@@ -82,6 +82,11 @@ struct lp_lane_params lp_codec_lane_trial_params(const struct lp_lane_study *stu
 void lp_codec_lane_set_trial(const struct lp_lane_study *study, struct lp_lane_trial *trial,
                              uint32_t entry, uint32_t window, const uint32_t *hist);
 
+/* All entries of the menu, with ranks from the same counts. */
+void lp_codec_lane_set_trials(const struct lp_lane_study *study,
+                              struct lp_lane_trial trials[LP_LANE_MENU_LENGTH], uint32_t window,
+                              const uint32_t *hist);
+
 /* Bytes that the best menu entry needs for n elements with these exponents, taken as one record. */
 uint64_t lp_codec_lane_study_pooled(const struct lp_lane_study *study, const uint32_t *hist,
                                     uint64_t n);
