@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "codec/hash.h"
 #include "codec/place.h"
+#include "tests/lib/counts_data.h"
 #include "tests/lib/lpk_memory.h"
 #include "tests/lib/samples.h"
 
@@ -27,18 +28,22 @@
 /* What is done to the samples, so that one way of a codec is the best. */
 enum twist {
     TWIST_NONE,
-    TWIST_ROWS,     /* scale differs by row: a window per record pays */
-    TWIST_COLUMNS,  /* scale differs by column and by first index: a base per column pays */
-    TWIST_POSITIVE, /* no sign is set */
-    TWIST_NEGATIVE, /* each sign is set */
-    TWIST_UPCAST,   /* the lower half of each element is zero */
-    TWIST_FEW,      /* thirty distinct values, some much more frequent */
-    TWIST_RARE,     /* one element in twenty is not zero */
-    TWIST_RARE_FEW, /* and these have few values */
-    TWIST_RARE_ONE, /* and these are all the same */
-    TWIST_HALF,     /* every other element is zero, more or less */
-    TWIST_KINDS     /* rows of four kinds: of each column the first quarter of the bits is one for
-                       all, the second one for each kind */
+    TWIST_ROWS,       /* scale differs by row: a window per record pays */
+    TWIST_COLUMNS,    /* scale differs by column and by first index: a base per column pays */
+    TWIST_POSITIVE,   /* no sign is set */
+    TWIST_NEGATIVE,   /* each sign is set */
+    TWIST_UPCAST,     /* the lower half of each element is zero */
+    TWIST_FEW,        /* thirty distinct values, some much more frequent */
+    TWIST_RARE,       /* one element in twenty is not zero */
+    TWIST_RARE_FEW,   /* and these have few values */
+    TWIST_RARE_ONE,   /* and these are all the same */
+    TWIST_HALF,       /* every other element is zero, more or less */
+    TWIST_COUNTS,     /* counts scaled by row and by column */
+    TWIST_COUNTS_ROW, /* counts scaled by row alone */
+    TWIST_COUNTS_ODD, /* the first between other values, zeros and rows without counts; stored with
+                         the scales that they were made with, whatever learning would choose */
+    TWIST_KINDS       /* rows of four kinds: of each column the first quarter of the bits is one for
+                         all, the second one for each kind */
 };
 
 struct tensor {
@@ -96,7 +101,7 @@ static void die(const char *what, const char *why)
 
 static void write_file(const char *folder, const char *name, const void *bytes, uint64_t n)
 {
-    char path[4096];
+    char path[8192];
     FILE *file;
 
     (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -151,6 +156,9 @@ static uint64_t twist_element(const struct tensor *tensor, const struct lp_geome
         return hash % 2 == 0 ? word : 0;
     case TWIST_KINDS:
         return twist_kind(i / columns, i % columns, bits, word);
+    case TWIST_COUNTS:
+    case TWIST_COUNTS_ROW:
+    case TWIST_COUNTS_ODD:
     case TWIST_NONE:
         break;
     }
@@ -173,6 +181,57 @@ static void twist(const struct tensor *tensor, const struct lp_geometry *geometr
     }
 }
 
+static bool has_counts(const struct tensor *tensor)
+{
+    return tensor->twist == TWIST_COUNTS || tensor->twist == TWIST_COUNTS_ROW ||
+           tensor->twist == TWIST_COUNTS_ODD;
+}
+
+/* Rows of counts are records. */
+static struct counts_data counts_of(const struct tensor *tensor, const struct lp_geometry *geometry)
+{
+    uint32_t record_elements;
+
+    if (lp_codec_plan_record(geometry, &tensor->params, &record_elements, NULL) < 0)
+        die("a record", "is refused");
+    return (struct counts_data){
+        .n_rows = (uint32_t)((geometry->n_elements + record_elements - 1) / record_elements),
+        .n_columns = record_elements,
+        .of = tensor->dims[0] == 1 ? 3 : 8,
+        .seed = 2026,
+        .equal_columns = tensor->twist == TWIST_COUNTS_ROW,
+        .odd = tensor->twist == TWIST_COUNTS_ODD};
+}
+
+/* The last record may be shorter. */
+static void fill_counts(const struct tensor *tensor, const struct lp_geometry *geometry,
+                        uint8_t *data)
+{
+    const struct counts_data counts = counts_of(tensor, geometry);
+    const size_t bytes = (size_t)counts.n_rows * counts.n_columns * sizeof(float);
+    uint8_t *const all = lp_mem_alloc(bytes);
+
+    if (all == NULL)
+        die("a tensor", "no memory");
+    counts_data_fill(&counts, all);
+    memcpy(data, all, geometry->logical_bytes);
+    lp_mem_free(all);
+}
+
+static int take_counts(struct lp_table *table, void *user, struct lp_error *err)
+{
+    const struct counts_data counts = counts_of(user, &table->geometry);
+
+    (void)err;
+    lp_codec_sparse_fini(&table->sparse);
+    table->sparse.values = LP_SPARSE_VALUES_COUNTS;
+    table->sparse.elem_bytes = table->geometry.elem_bytes;
+    counts_data_params(&counts, &table->sparse.counts);
+    table->codec = LP_CODEC_SPARSE;
+    table->meta_bytes = lp_codec_sparse_meta_bytes(&table->sparse);
+    return 0;
+}
+
 static uint8_t *make_data(const struct tensor *tensor, struct lp_geometry *ret_geometry)
 {
     uint8_t *data;
@@ -183,7 +242,9 @@ static uint8_t *make_data(const struct tensor *tensor, struct lp_geometry *ret_g
     if (data == NULL)
         die("a tensor", "no memory");
     samples_fill(tensor->kind, tensor->dtype, ret_geometry->n_elements, 2026, data);
-    if (tensor->twist != TWIST_NONE)
+    if (has_counts(tensor))
+        fill_counts(tensor, ret_geometry, data);
+    else if (tensor->twist != TWIST_NONE)
         twist(tensor, ret_geometry, data);
     if (tensor->random_rows > 0) {
         const uint64_t n = (uint64_t)tensor->random_rows * ret_geometry->row_elements;
@@ -198,7 +259,14 @@ static uint8_t *make_packed(const struct tensor *tensor, struct packed *ret_pack
 {
     struct lp_geometry geometry;
     uint8_t *const data = make_data(tensor, &geometry);
+    struct tensor as_it_is = *tensor;
 
+    if (tensor->twist == TWIST_COUNTS_ODD) {
+        if (packed_make_changed(ret_packed, &geometry, &tensor->params, take_counts, &as_it_is,
+                                data, NULL) != 0)
+            die("a tensor of counts", "is not packed");
+        return data;
+    }
     packed_must(ret_packed, tensor->dtype, tensor->ndim, tensor->dims, &tensor->params, data);
     return data;
 }

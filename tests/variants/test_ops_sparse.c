@@ -5,6 +5,7 @@
 #include "codec/shape.h"
 #include "codec/sparse.h"
 #include "codec/sparse_places.h"
+#include "tests/lib/counts_data.h"
 #include "tests/lib/fence.h"
 #include "tests/lib/samples.h"
 #include "tests/variants/lanes.h"
@@ -279,6 +280,41 @@ Test(ops_sparse, tiers_agree_on_longer_records)
             if (n < most)
                 check_length(dtypes[d], n + 1, &state);
         }
+    }
+}
+
+/* Values as counts: a row of their own, every density, counts alone and between other values. */
+static void check_counts(uint32_t n, uint64_t *state)
+{
+    static const uint32_t of[] = {1, 2, 10, 60};
+
+    for (uint32_t i = 0; i < 2 * LP_ARRAY_LEN(of); i++) {
+        const struct counts_data data = {.n_rows = 1,
+                                         .n_columns = n,
+                                         .of = of[i / 2],
+                                         .seed = samples_next(state),
+                                         .odd = i % 2 == 1};
+        struct lp_sparse sparse = {.values = LP_SPARSE_VALUES_COUNTS,
+                                   .elem_bytes = LP_FORMAT_COUNTS_SYMBOL_BYTES};
+
+        counts_data_fill(&data, elements);
+        counts_data_params(&data, &sparse.counts);
+        check_record(&sparse, n, (uint32_t)(samples_next(state) % 16));
+        for (uint32_t round = 0; round < 6; round++)
+            check_damage(&sparse, n, state);
+        lp_codec_sparse_fini(&sparse);
+    }
+}
+
+Test(ops_sparse, tiers_agree_on_counts)
+{
+    uint64_t state = 4;
+
+    for (uint32_t n = 1; n <= 300; n++)
+        check_counts(n, &state);
+    for (uint32_t n = 512; n <= BYTES_MAX / sizeof(float); n *= 2) {
+        check_counts(n - 1, &state);
+        check_counts(n, &state);
     }
 }
 
