@@ -52,28 +52,28 @@ static int check_name_space(const char *name, struct lp_error *err)
 int lp_client_connect(const struct lp_connect_options *options, lp_client **ret_client,
                       struct lp_error *err)
 {
-    struct lp_connect_options defaults;
+    struct lp_connect_options here;
     struct lp_client *client;
     int rc;
 
-    lp_options_init(&defaults, sizeof(defaults));
-    if (options == NULL)
-        options = &defaults;
-    if (options->struct_size != sizeof(*options) || options->flags != 0 ||
-        options->workers > WORKERS_MAX || ret_client == NULL)
-        return lp_error_set(
-            err, LP_EINVAL,
-            "lp_connect_options: struct_size %u (%zu is known), flags 0x%x, workers %u "
-            "(at most %u)",
-            options->struct_size, sizeof(*options), options->flags, options->workers, WORKERS_MAX);
-    LP_TRY(rc, check_name_space(options->name_space, err));
+    lp_options_init(&here, sizeof(here));
+    if (options != NULL)
+        LP_TRY(rc, lp_names_read_struct(&here, sizeof(here),
+                                        LP_NAMES_UP_TO(struct lp_connect_options, flags), options,
+                                        "lp_connect_options", err));
+    if (here.flags != 0 || here.workers > WORKERS_MAX || ret_client == NULL)
+        return lp_error_set(err, LP_EINVAL,
+                            "lp_connect_options: flags 0x%x, workers %u (at most %u), or nowhere "
+                            "to put the client",
+                            here.flags, here.workers, WORKERS_MAX);
+    LP_TRY(rc, check_name_space(here.name_space, err));
     client = lp_mem_zalloc(sizeof(*client));
     if (client == NULL)
         return lp_error_set(err, LP_ENOMEM, "no memory for a client");
-    rc = open_link(options, options->timeout_ns != 0 ? options->timeout_ns : TIMEOUT_NS,
-                   &client->session, err);
-    if (rc == 0 && options->workers != 0) {
-        rc = lp_workers_new(options->workers, &client->session->workers, err);
+    rc = open_link(&here, here.timeout_ns != 0 ? here.timeout_ns : TIMEOUT_NS, &client->session,
+                   err);
+    if (rc == 0 && here.workers != 0) {
+        rc = lp_workers_new(here.workers, &client->session->workers, err);
         if (rc < 0)
             lp_session_unref(client->session);
     }

@@ -2,6 +2,7 @@
 /* Reading rows: check the call, pick who decodes. On the host nothing here or below makes a system
  * call. */
 #include "client/backend.h"
+#include "client/names.h"
 
 static const struct lp_backend *backend_of(int32_t device)
 {
@@ -11,13 +12,6 @@ static const struct lp_backend *backend_of(int32_t device)
 static int check_gather(const struct lp_tensor *tensor, const struct lp_gather *gather,
                         struct lp_error *err)
 {
-    if (tensor == NULL || gather == NULL)
-        return lp_error_set(err, LP_EINVAL, "no tensor or no gather");
-    if (gather->struct_size != sizeof(*gather))
-        return lp_error_set(
-            err, LP_EINVAL,
-            "lp_gather.struct_size is %u, this library knows %zu: use lp_options_init()",
-            gather->struct_size, sizeof(*gather));
     if (gather->flags != 0)
         return lp_error_set(err, LP_EINVAL, "unknown flags 0x%x in lp_gather", gather->flags);
     if (gather->index_bytes != 0 && gather->index_bytes != 4 && gather->index_bytes != 8)
@@ -38,8 +32,17 @@ static int check_gather(const struct lp_tensor *tensor, const struct lp_gather *
 
 int lp_tensor_gather(lp_tensor *tensor, const struct lp_gather *gather, struct lp_error *err)
 {
+    struct lp_gather here;
     int rc;
 
+    if (tensor == NULL || gather == NULL)
+        return lp_error_set(err, LP_EINVAL, "no tensor or no gather");
+    if (gather->struct_size != sizeof(here)) {
+        LP_TRY(rc,
+               lp_names_read_struct(&here, sizeof(here), LP_NAMES_UP_TO(struct lp_gather, device),
+                                    gather, "lp_gather", err));
+        gather = &here;
+    }
     LP_TRY(rc, check_gather(tensor, gather, err));
     LP_TRY(rc, lp_tensor_check(tensor, err));
     return backend_of(gather->device)->gather(tensor, gather, err);

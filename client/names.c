@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+/* No struct of any version is longer: what says so is not set. */
+#define STRUCT_BYTES_MAX 4096u
+
 void lp_names_copy_struct(void *dst, const void *src, size_t src_bytes)
 {
     uint32_t dst_bytes;
@@ -17,6 +20,39 @@ void lp_names_copy_struct(void *dst, const void *src, size_t src_bytes)
         dst_bytes = (uint32_t)src_bytes;
     memcpy(dst, src, dst_bytes);
     memcpy(dst, &dst_bytes, sizeof(dst_bytes));
+}
+
+static int check_struct_size(uint32_t struct_size, uint32_t least_bytes, const char *type,
+                             struct lp_error *err)
+{
+    /* A border that cuts a pointer is none that a compiler made. */
+    if (struct_size >= least_bytes && struct_size <= STRUCT_BYTES_MAX &&
+        struct_size % sizeof(void *) == 0)
+        return 0;
+    return lp_error_set(err, LP_EINVAL, "%s.struct_size is %u: set it to the size of the struct",
+                        type, struct_size);
+}
+
+int lp_names_read_struct(void *dst, uint32_t dst_bytes, uint32_t least_bytes, const void *src,
+                         const char *type, struct lp_error *err)
+{
+    const uint8_t *const bytes = src;
+    uint32_t struct_size;
+    int rc;
+
+    memcpy(&struct_size, src, sizeof(struct_size));
+    LP_TRY(rc, check_struct_size(struct_size, least_bytes, type, err));
+    for (uint32_t i = dst_bytes; i < struct_size; i++)
+        if (bytes[i] != 0)
+            return lp_error_set(err, LP_ENOTSUP,
+                                "%s has %u bytes, this library knows %u, and byte %u is not 0: "
+                                "the header is newer than the library",
+                                type, struct_size, dst_bytes, i);
+    struct_size = LP_MIN(struct_size, dst_bytes);
+    memmove(dst, src, struct_size);
+    memset((uint8_t *)dst + struct_size, 0, dst_bytes - struct_size);
+    memcpy(dst, &dst_bytes, sizeof(dst_bytes));
+    return 0;
 }
 
 const char *lp_names_label(const char *name, char label[LP_NAMES_LABEL_BYTES])

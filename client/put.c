@@ -39,27 +39,23 @@ static int copy_sample(const struct lp_geometry *geometry, struct lp_put_options
 int lp_client_put(lp_client *client, const char *name, const struct lp_shape *shape,
                   const void *data, const struct lp_put_options *options, struct lp_error *err)
 {
-    struct lp_put_options with_sample;
+    struct lp_put_options here;
     char label[LP_NAMES_LABEL_BYTES];
     struct lp_geometry geometry;
     lp_writer *writer;
     void *sample = NULL;
     int rc;
 
-    lp_options_init(&with_sample, sizeof(with_sample));
-    if (options != NULL && options->struct_size == sizeof(*options))
-        with_sample = *options;
-    rc = lp_writer_read_shape(&geometry, shape, err);
+    rc = lp_writer_read_options(&here, options, err);
+    if (rc == 0)
+        rc = lp_writer_read_shape(&geometry, shape, err);
     if (rc == 0 && data == NULL && geometry.n_elements != 0)
         rc = lp_error_set(err, LP_EINVAL, "no data");
     if (rc < 0)
         return lp_error_wrap(err, rc, "put %s", lp_names_label(name, label));
-    if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES && with_sample.sample == NULL &&
-        (options == NULL || options->struct_size == sizeof(*options))) {
-        LP_TRY(rc, copy_sample(&geometry, &with_sample, data, &sample, err));
-        options = &with_sample;
-    }
-    rc = lp_writer_open(client, name, shape, options, &writer, err);
+    if (geometry.logical_bytes > LP_PLAN_SAMPLE_BYTES && here.sample == NULL)
+        LP_TRY(rc, copy_sample(&geometry, &here, data, &sample, err));
+    rc = lp_writer_open(client, name, shape, &here, &writer, err);
     lp_mem_free(sample);
     if (rc < 0)
         return rc;

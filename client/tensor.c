@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "client/backend.h"
+#include "client/names.h"
 
 #include <string.h>
 
@@ -155,14 +156,9 @@ int lp_tensor_check(const struct lp_tensor *tensor, struct lp_error *err)
 
 int lp_tensor_get_info(const lp_tensor *tensor, struct lp_tensor_info *ret_info)
 {
-    uint32_t bytes;
-
     if (tensor == NULL || ret_info == NULL || ret_info->struct_size < sizeof(uint32_t))
         return LP_EINVAL;
-    bytes = ret_info->struct_size < sizeof(*ret_info) ? ret_info->struct_size
-                                                      : (uint32_t)sizeof(*ret_info);
-    memcpy(ret_info, &tensor->info, bytes);
-    ret_info->struct_size = bytes;
+    lp_names_copy_struct(ret_info, &tensor->info, sizeof(tensor->info));
     return 0;
 }
 

@@ -88,36 +88,42 @@ int lp_writer_read_shape(struct lp_geometry *ret_geometry, const struct lp_shape
                          struct lp_error *err)
 {
     uint64_t dims[LP_FORMAT_DIMS_MAX] = {0};
+    struct lp_shape here;
+    int rc;
 
-    if (shape == NULL || shape->struct_size != sizeof(*shape))
-        return lp_error_set(err, LP_EINVAL,
-                            "no shape, or its struct_size is not that of this library");
-    if (shape->flags != 0 || shape->ndim > LP_FORMAT_DIMS_MAX)
-        return lp_error_set(err, LP_EINVAL, "shape with flags 0x%x and %u dimensions", shape->flags,
-                            shape->ndim);
-    for (uint32_t i = 0; i < shape->ndim; i++) {
-        if (shape->dims[i] < 0)
-            return lp_error_set(err, LP_EINVAL, "dimension %u is %lld", i,
-                                (long long)shape->dims[i]);
-        dims[i] = (uint64_t)shape->dims[i];
+    if (shape == NULL)
+        return lp_error_set(err, LP_EINVAL, "no shape");
+    LP_TRY(rc, lp_names_read_struct(&here, sizeof(here), LP_NAMES_UP_TO(struct lp_shape, dims),
+                                    shape, "lp_shape", err));
+    if (here.flags != 0 || here.ndim > LP_FORMAT_DIMS_MAX)
+        return lp_error_set(err, LP_EINVAL, "shape with flags 0x%x and %u dimensions", here.flags,
+                            here.ndim);
+    for (uint32_t i = 0; i < here.ndim; i++) {
+        if (here.dims[i] < 0)
+            return lp_error_set(err, LP_EINVAL, "dimension %u is %lld", i, (long long)here.dims[i]);
+        dims[i] = (uint64_t)here.dims[i];
     }
-    return lp_codec_geometry_init(ret_geometry, shape->dtype, shape->ndim, dims, err);
+    return lp_codec_geometry_init(ret_geometry, here.dtype, here.ndim, dims, err);
 }
 
-static int read_options(struct lp_writer *writer, const struct lp_put_options *options,
+int lp_writer_read_options(struct lp_put_options *ret_options, const struct lp_put_options *options,
+                           struct lp_error *err)
+{
+    if (options != NULL)
+        return lp_names_read_struct(ret_options, sizeof(*ret_options),
+                                    LP_NAMES_UP_TO(struct lp_put_options, flags), options,
+                                    "lp_put_options", err);
+    lp_options_init(ret_options, sizeof(*ret_options));
+    return 0;
+}
+
+static int take_options(struct lp_writer *writer, const struct lp_put_options *options,
                         struct lp_error *err)
 {
     const uint32_t known =
         LP_PUT_IF_ABSENT | LP_PUT_REPLACE | LP_PUT_EPHEMERAL | LP_PUT_VERIFY | LP_PUT_IBP_EXACT;
     int rc;
 
-    if (options == NULL)
-        return 0;
-    if (options->struct_size != sizeof(*options))
-        return lp_error_set(
-            err, LP_EINVAL,
-            "lp_put_options.struct_size is %u, this library knows %zu: use lp_options_init()",
-            options->struct_size, sizeof(*options));
     if ((options->flags & ~known) != 0)
         return lp_error_set(err, LP_EINVAL, "unknown flags 0x%x in lp_put_options", options->flags);
     if ((options->flags & LP_PUT_IF_ABSENT) != 0 && (options->flags & LP_PUT_REPLACE) != 0)
@@ -212,6 +218,7 @@ int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *s
                    const struct lp_put_options *options, lp_writer **ret_writer,
                    struct lp_error *err)
 {
+    struct lp_put_options here;
     struct lp_writer *writer;
     uint32_t record_elements;
     uint64_t capacity;
@@ -230,15 +237,16 @@ int lp_writer_open(lp_client *client, const char *name, const struct lp_shape *s
     writer->name = lp_mem_strdup(name);
     rc = writer->name != NULL ? 0 : lp_error_set(err, LP_ENOMEM, "no memory for a name");
     LP_TRY_GOTO(rc, rc, fail);
-    LP_TRY_GOTO(rc, read_options(writer, options, err), fail);
+    LP_TRY_GOTO(rc, lp_writer_read_options(&here, options, err), fail);
+    LP_TRY_GOTO(rc, take_options(writer, &here, err), fail);
     LP_TRY_GOTO(rc, lp_writer_read_shape(&writer->geometry, shape, err), fail);
     LP_TRY_GOTO(rc, lp_codec_plan_record(&writer->geometry, &writer->params, &record_elements, err),
                 fail);
     LP_TRY_GOTO(rc, check_name(writer, err), fail);
     if (writer->absent_only)
         goto done;
-    if (options != NULL && options->sample != NULL) {
-        LP_TRY_GOTO(rc, begin_from_sample(writer, options, record_elements, err), fail);
+    if (here.sample != NULL) {
+        LP_TRY_GOTO(rc, begin_from_sample(writer, &here, record_elements, err), fail);
         goto done;
     }
     /* Whole records are held back, as many as a plan looks at. */

@@ -32,7 +32,12 @@ struct lp_writer {
     uint64_t n_runs, runs_capacity;
 };
 
-/* A caller's shape, checked. LP_EINVAL, LP_ESIZE. */
+/* A caller's options, of this or another version of the header; NULL: the defaults. LP_EINVAL,
+ * LP_ENOTSUP. */
+int lp_writer_read_options(struct lp_put_options *ret_options, const struct lp_put_options *options,
+                           struct lp_error *err);
+
+/* A caller's shape, checked. LP_EINVAL, LP_ENOTSUP, LP_ESIZE. */
 int lp_writer_read_shape(struct lp_geometry *ret_geometry, const struct lp_shape *shape,
                          struct lp_error *err);
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # liblanepack, against "local:" and against a daemon on a private socket.
 if(TARGET lp_testclient)
-  foreach(name connect put read names life fail fault)
+  foreach(name connect put read names structs life fail fault)
     lp_criterion_test(client_${name} test_client_${name}.c LIBS lp_testclient lp_client TIMEOUT 300)
   endforeach()
 

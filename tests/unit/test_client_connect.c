@@ -66,7 +66,7 @@ Test(client_connect, refuses_bad_options)
     lp_options_init(&options, sizeof(options));
     options.path = "local:";
     cr_assert_eq(lp_client_connect(&options, NULL, &err), LP_EINVAL);
-    options.struct_size = 8;
+    options.struct_size = 4;
     cr_assert_eq(lp_client_connect(&options, &client, &err), LP_EINVAL);
     options.struct_size = sizeof(options);
     options.flags = 1;

@@ -258,7 +258,7 @@ CLIENT_TEST(client_put, refuses_bad_calls)
         const char *tag;
         int code;
     } cases[] = {
-        {"struct_size", 8, 0, 0, 0, 0, 0, 0, NULL, LP_EINVAL},
+        {"struct_size", 4, 0, 0, 0, 0, 0, 0, NULL, LP_EINVAL},
         {"flags", 0, 1u << 20, 0, 0, 0, 0, 0, NULL, LP_EINVAL},
         {"both", 0, LP_PUT_IF_ABSENT | LP_PUT_REPLACE, 0, 0, 0, 0, 0, NULL, LP_EINVAL},
         {"codec", 0, 0, 77, 0, 0, 0, 0, NULL, LP_EINVAL},

@@ -15,7 +15,9 @@
  *   that make no sense), LP_ENOMEM or LP_EFORK, and one that asks the daemon LP_ECONN, LP_ETIMEDOUT
  *   or LP_EPROTO.
  * - Structs: struct_size first: set by lp_options_init() or to sizeof; fields that are 0 mean "the
- *   library decides".
+ *   library decides". Header and library may differ in age: fields that a struct does not have yet
+ *   are 0, and those that the library does not know must be 0, else LP_ENOTSUP. What is filled in
+ *   ends where the shorter of the two does; struct_size then says where that is.
  * - Handles: opaque; usable from any thread. After fork() the child gets LP_EFORK until it connects
  *   anew; closing there is fine.
  * - Lost connections: the next call connects anew. What the old connection held (writers, and the
@@ -204,7 +206,9 @@ struct lp_client_info {
     char server[60];     /* "lanepackd 0.1.0", or "local" */
 };
 
-/* Set struct_size and the defaults (all else 0). options: any struct of this header, or NULL. */
+/* Set struct_size and the defaults (all else 0). options: any struct of this header, or NULL; for a
+ * struct lp_gather lp_gather_init(), whose device stands in the header that it was compiled with.
+ */
 LP_API void lp_options_init(void *options, uint32_t struct_size);
 
 /* Connect. options may be NULL. Returns new; lp_client_close() ends it. LP_ECONN (nothing listens
@@ -339,6 +343,13 @@ struct lp_gather {
                              on top where its record is corrupt; needed where rows are in device
                              memory */
 };
+
+/* struct_size, device -1, all else 0. */
+static inline void lp_gather_init(struct lp_gather *gather)
+{
+    lp_options_init(gather, (uint32_t)sizeof(*gather));
+    gather->device = -1;
+}
 
 /* Decode rows, bit for bit. rows borrows, dst as lp_gather says.
  *
