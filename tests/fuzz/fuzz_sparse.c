@@ -19,14 +19,15 @@
 #define ELEMENTS_MAX 1500u
 #define BYTES_MAX (8u * ELEMENTS_MAX)
 #define RECORD_MAX 16384u
-#define META_MAX 4096u
+#define META_MAX 16384u
 
 /* The input begins with this. */
 struct head {
     uint8_t dtype;     /* place in dtypes[], modulo */
     uint8_t align;     /* bit 0: 32, else 4 */
     uint8_t places;    /* bit 0: as they come, else true ones */
-    uint8_t values;    /* bits 0 and 1: kind; bit 2: a record that says plain */
+    uint8_t values;    /* bits 0 and 1: kind; bit 2: a record that says plain; bit 3: counts, where
+                          elements are f32; bit 4: their scales and elements come as they are */
     uint8_t levels[6]; /* how many, then widths */
     uint8_t first;     /* rank or value ... */
     uint8_t step;      /* ... and the next */
@@ -102,11 +103,29 @@ static uint32_t make_dict(const struct input *input, uint8_t *meta)
     return LP_FORMAT_DICT_META_FIXED + n_values * input->elem_bytes;
 }
 
+/* Scales, and a dictionary of symbols, by some step from one to the next. */
+static uint32_t scale_of(const struct input *input, uint32_t i)
+{
+    const uint32_t span = LP_FORMAT_COUNTS_EXPONENT_MAX - LP_FORMAT_COUNTS_EXPONENT_MIN + 1;
+
+    return (LP_FORMAT_COUNTS_EXPONENT_MIN + (input->head->first + i * input->head->step) % span)
+               << 23 |
+           (i * 0x9e3779b1u) >> 9;
+}
+
+static uint32_t make_counts(const struct input *input, uint8_t *meta)
+{
+    for (uint32_t i = 0; i < ELEMENTS_MAX; i++)
+        lp_store_u32(meta + 4 * i, scale_of(input, i));
+    return 4 * ELEMENTS_MAX + make_dict(input, meta + 4 * ELEMENTS_MAX);
+}
+
 static bool make_sparse(struct input *input)
 {
     static const uint8_t kinds[4] = {LP_SPARSE_VALUES_ONE, LP_SPARSE_VALUES_RAW,
                                      LP_SPARSE_VALUES_LANE, LP_SPARSE_VALUES_DICT};
-    uint8_t meta[META_MAX] = {kinds[input->head->values % 4]};
+    const bool counts = (input->head->values & 8) != 0 && input->dtype == LP_DTYPE_F32;
+    uint8_t meta[META_MAX] = {counts ? LP_SPARSE_VALUES_COUNTS : kinds[input->head->values % 4]};
     uint8_t *const inner = meta + LP_FORMAT_SPARSE_META_FIXED;
     uint32_t bytes = LP_FORMAT_SPARSE_META_FIXED;
 
@@ -120,6 +139,9 @@ static bool make_sparse(struct input *input)
         break;
     case LP_SPARSE_VALUES_DICT:
         bytes += make_dict(input, inner);
+        break;
+    case LP_SPARSE_VALUES_COUNTS:
+        bytes += make_counts(input, inner);
         break;
     }
     return lp_codec_sparse_meta_parse(&input->sparse, input->dtype, ELEMENTS_MAX, meta, bytes,
@@ -208,6 +230,12 @@ static void edit(const struct input *input, uint8_t *record, uint32_t stored)
     }
 }
 
+/* Counts, whose scales and elements are made to suit. */
+static bool takes_scales(const struct input *input)
+{
+    return input->sparse.values == LP_SPARSE_VALUES_COUNTS && (input->head->values & 16) == 0;
+}
+
 /* A record put together from its fields. */
 static void decode_fields(struct input *input)
 {
@@ -227,6 +255,8 @@ static void decode_fields(struct input *input)
         record[i] = next_byte(input);
     if (input->sparse.values != LP_SPARSE_VALUES_RAW && (input->head->values & 4) == 0)
         size = at + input->n_bytes % 256;
+    if (takes_scales(input))
+        lp_store_u32(record + at, scale_of(input, input->n));
     size = LP_MIN(size + input->head->cut % 64, RECORD_MAX) & ~(input->align_bytes - 1);
     (void)decode(input, record, size, back);
 }
@@ -246,6 +276,13 @@ static void round_trip(struct input *input)
     for (uint32_t i = 0; i < input->n; i++)
         for (uint32_t b = 0; (input->map[i / 64] >> i % 64 & 1) != 0 && b < input->elem_bytes; b++)
             elements[i * input->elem_bytes + b] = next_byte(input);
+    for (uint32_t i = 0; i < input->n && takes_scales(input); i++) {
+        const uint32_t symbol = lp_load_u32(elements + 4 * (size_t)i);
+
+        if (symbol != 0)
+            lp_store_u32(elements + 4 * (size_t)i,
+                         lp_counts_element(symbol, scale_of(input, input->n), scale_of(input, i)));
+    }
     for (int t = 0; t < n_tiers; t++) {
         const uint32_t tier_size =
             lp_codec_sparse_encode(&input->sparse, tiers[t], elements, input->n, coded, bytes);
