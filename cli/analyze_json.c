@@ -18,9 +18,18 @@ uint64_t lp_cli_price_stored(const struct lp_cli_analysis *analysis, const struc
 
     if (sample == 0)
         return analysis->geometry->logical_bytes;
-    return (uint64_t)llround((double)price->cost_bytes / (double)sample *
+    return (uint64_t)llround((double)price->stored_bytes / (double)sample *
                              (double)analysis->geometry->logical_bytes) +
            price->meta_bytes;
+}
+
+double lp_cli_price_moved(const struct lp_cli_analysis *analysis, const struct lp_price *price)
+{
+    const struct lp_prices *const prices = analysis->prices;
+
+    if (!prices->by_rows || prices->price[0].cost_bytes == 0)
+        return -1;
+    return (double)price->cost_bytes / (double)prices->price[0].cost_bytes;
 }
 
 const char *lp_cli_price_name(const struct lp_price *price, char *text)
@@ -79,6 +88,9 @@ static json_t *prices_json(const struct lp_cli_analysis *analysis)
                       lp_cli_price_name(price, name), "possible", price->possible, "chosen",
                       lp_cli_price_is_chosen(analysis, price), "note", price->note);
 
+        if (price->possible && lp_cli_price_moved(analysis, price) >= 0)
+            (void)json_object_set_new(row, "moved_by_rows",
+                                      json_real(lp_cli_price_moved(analysis, price)));
         if (price->possible)
             (void)json_object_update_new(
                 row,

@@ -54,20 +54,35 @@ static void tell_elements(const struct lp_analysis *found)
     (void)putchar('\n');
 }
 
+/* "  108.3 %", where that was asked for. */
+#define MOVED_TEXT 16
+static const char *moved_text(const struct lp_cli_analysis *analysis, const struct lp_price *price,
+                              char *text)
+{
+    const double moved = lp_cli_price_moved(analysis, price);
+
+    text[0] = '\0';
+    if (moved >= 0)
+        (void)snprintf(text, MOVED_TEXT, "  %7.1f %%", 100 * LP_MIN(moved, 1e6));
+    return text;
+}
+
 static void tell_prices(const struct lp_cli_analysis *analysis)
 {
-    char name[LP_CLI_PRICE_TEXT], stored[LP_CLI_BYTES_TEXT];
+    char name[LP_CLI_PRICE_TEXT], stored[LP_CLI_BYTES_TEXT], moved[MOVED_TEXT];
 
-    (void)printf("  %-12s %7s %12s\n", "codec", "saved", "stored");
+    (void)printf("  %-12s %7s %12s%s\n", "codec", "saved", "stored",
+                 analysis->prices->by_rows ? "  rows move" : "");
     for (uint32_t i = 0; i < analysis->prices->n; i++) {
         const struct lp_price *const price = &analysis->prices->price[i];
 
         (void)printf("%c %-12s ", lp_cli_price_is_chosen(analysis, price) ? '*' : ' ',
                      lp_cli_price_name(price, name));
         if (price->possible)
-            (void)printf(" %5.1f %% %12s%s%s\n", 100 * lp_cli_price_saving(analysis, price),
+            (void)printf(" %5.1f %% %12s%s%s%s\n", 100 * lp_cli_price_saving(analysis, price),
                          lp_cli_bytes(lp_cli_price_stored(analysis, price), stored),
-                         price->note[0] != '\0' ? "  " : "", price->note);
+                         moved_text(analysis, price, moved), price->note[0] != '\0' ? "  " : "",
+                         price->note);
         else
             (void)printf("      -  %s\n", price->note);
     }

@@ -55,6 +55,7 @@ int lp_cli_read_plan(const struct lp_cli_args *args, struct lp_plan_params *ret_
 {
     const char *codec = args->value[LP_CLI_CODEC];
     const char *layout = args->value[LP_CLI_LAYOUT];
+    const char *access = args->value[LP_CLI_ACCESS];
     uint64_t align = 0, rows = 0, elements = 0, period = 0;
 
     *ret_params = (struct lp_plan_params){0};
@@ -63,6 +64,8 @@ int lp_cli_read_plan(const struct lp_cli_args *args, struct lp_plan_params *ret_
             args, "there is no codec %s: auto, raw, ibp, lane, zip7, dict or sparse", codec);
     if (layout != NULL && lp_codec_layout_by_name(layout) < 0)
         return lp_cli_usage(args, "there is no layout %s: packed or slotted", layout);
+    if (access != NULL && strcmp(access, "whole") != 0 && strcmp(access, "rows") != 0)
+        return lp_cli_usage(args, "there is no access %s: whole or rows", access);
     if (!lp_cli_number(args, LP_CLI_ALIGN, 32, &align) ||
         !lp_cli_number(args, LP_CLI_RECORD_ROWS, UINT32_MAX, &rows) ||
         !lp_cli_number(args, LP_CLI_RECORD_ELEMENTS, UINT32_MAX, &elements) ||
@@ -72,6 +75,8 @@ int lp_cli_read_plan(const struct lp_cli_args *args, struct lp_plan_params *ret_
     ret_params->codec = codec != NULL ? (uint32_t)lp_codec_id_by_name(codec) : LP_CODEC_AUTO;
     ret_params->layout = layout != NULL ? (uint32_t)lp_codec_layout_by_name(layout) : 0;
     ret_params->align_bytes = (uint32_t)align;
+    if (access != NULL)
+        ret_params->access = strcmp(access, "rows") == 0 ? LP_ACCESS_ROWS : LP_ACCESS_WHOLE;
     ret_params->record_rows = (uint32_t)rows;
     ret_params->record_elements = (uint32_t)elements;
     ret_params->column_period = (uint32_t)period;

@@ -32,6 +32,7 @@ static int read_options(struct put *put)
     put->options.codec = plan.codec;
     put->options.layout = plan.layout;
     put->options.align_bytes = plan.align_bytes;
+    put->options.access = plan.access;
     put->options.record_rows = plan.record_rows;
     put->options.record_elements = plan.record_elements;
     put->options.column_period = plan.column_period;
@@ -63,7 +64,8 @@ static int open_writer(struct put *put, struct lp_load_file *file, uint32_t i, c
     const struct lp_geometry *geometry = &lp_load_tensor(file, i)->geometry;
     const struct lp_shape shape = shape_of(geometry);
     struct lp_put_options options = put->options;
-    const struct lp_plan_params plan = {.record_rows = options.record_rows,
+    const struct lp_plan_params plan = {.access = options.access,
+                                        .record_rows = options.record_rows,
                                         .record_elements = options.record_elements};
     uint32_t record_elements;
     struct lp_sample layout;

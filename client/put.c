@@ -11,7 +11,8 @@
 static int copy_sample(const struct lp_geometry *geometry, struct lp_put_options *options,
                        const uint8_t *data, void **ret_sample, struct lp_error *err)
 {
-    const struct lp_plan_params params = {.record_rows = options->record_rows,
+    const struct lp_plan_params params = {.access = options->access,
+                                          .record_rows = options->record_rows,
                                           .record_elements = options->record_elements};
     const uint32_t elem_bytes = geometry->elem_bytes;
     struct lp_sample sample;

@@ -129,13 +129,12 @@ static int take_options(struct lp_writer *writer, const struct lp_put_options *o
     if ((options->flags & LP_PUT_IF_ABSENT) != 0 && (options->flags & LP_PUT_REPLACE) != 0)
         return lp_error_set(err, LP_EINVAL,
                             "LP_PUT_IF_ABSENT and LP_PUT_REPLACE exclude each other");
-    if (options->reserved != 0)
-        return lp_error_set(err, LP_EINVAL, "lp_put_options.reserved is %u", options->reserved);
     writer->flags = options->flags;
     writer->timeout_ns = options->deadline_ns;
     writer->params = (struct lp_plan_params){.codec = options->codec,
                                              .layout = options->layout,
                                              .align_bytes = options->align_bytes,
+                                             .access = options->access,
                                              .record_rows = options->record_rows,
                                              .record_elements = options->record_elements,
                                              .column_period = options->column_period,

@@ -25,6 +25,8 @@ static int check_params(const struct lp_plan_params *params, struct lp_error *er
     if (params->codec >= LP_CODEC_END || params->layout >= LP_LAYOUT_END)
         return lp_error_set(err, LP_EINVAL, "codec %u or layout %u is not known", params->codec,
                             params->layout);
+    if (params->access >= LP_ACCESS_END)
+        return lp_error_set(err, LP_EINVAL, "access %u is not known", params->access);
     if (align != 0 && align != 32 && (align != 4 || params->layout == LP_LAYOUT_SLOTTED))
         return lp_error_set(err, LP_EINVAL, "alignment %u: packed takes 4 or 32, slotted 32",
                             align);
@@ -46,6 +48,15 @@ static int check_params(const struct lp_plan_params *params, struct lp_error *er
     return 0;
 }
 
+static uint64_t default_record(const struct lp_geometry *geometry, uint32_t access)
+{
+    const uint32_t elements = lp_codec_geometry_default_record(geometry);
+
+    if (access == LP_ACCESS_ROWS && geometry->ndim >= 2)
+        return LP_MIN(elements, geometry->row_elements);
+    return elements;
+}
+
 int lp_codec_plan_record(const struct lp_geometry *geometry, const struct lp_plan_params *params,
                          uint32_t *ret_record_elements, struct lp_error *err)
 {
@@ -65,7 +76,7 @@ int lp_codec_plan_record(const struct lp_geometry *geometry, const struct lp_pla
         !lp_mul_u64(params->record_rows, geometry->row_elements, &elements))
         elements = UINT64_MAX;
     if (elements == 0)
-        elements = lp_codec_geometry_default_record(geometry);
+        elements = default_record(geometry, params->access);
     elements = LP_MIN(elements, geometry->n_elements);
     if (elements > LP_FORMAT_RECORD_BYTES_MAX / geometry->elem_bytes)
         return lp_error_set(err, LP_EINVAL, "a record of %llu elements has more than %u bytes",
@@ -169,8 +180,12 @@ static int measure_entropy(struct lp_planner *planner, struct lp_error *err)
                             &planner->prices.entropy_bits, &planner->prices.bound_saving, err);
 }
 
+/* Of what raw costs, which is the tensor's bytes unless rows are read. */
 static double cost_share(const struct lp_planner *planner, const struct lp_price *price)
 {
+    if (planner->params.access == LP_ACCESS_ROWS)
+        return (double)lp_codec_plan_cost(planner, price) /
+               (double)lp_codec_plan_cost(planner, &planner->prices.price[0]);
     return (double)lp_codec_plan_cost(planner, price) / (double)planner->sample_bytes /
            (double)planner->base.geometry.logical_bytes;
 }
@@ -209,7 +224,9 @@ static const char *price_name(const struct lp_price *price)
 static void explain(const struct lp_planner *planner, struct lp_table *table,
                     const struct lp_candidate *candidates, uint32_t n, uint32_t best)
 {
-    const char *const what = planner->params.layout == LP_LAYOUT_SLOTTED ? "moves" : "stores";
+    const bool moves =
+        planner->params.layout == LP_LAYOUT_SLOTTED || planner->params.access == LP_ACCESS_ROWS;
+    const char *const what = moves ? "moves" : "stores";
     const struct lp_price *const price = candidates[best].price;
     const char *const name = price_name(price);
     const char *note = "";
@@ -268,6 +285,7 @@ int lp_codec_plan(struct lp_table *ret_table, const struct lp_geometry *geometry
     LP_TRY_GOTO(rc, planner_alloc(planner, err), free);
     rc = decide(ret_table, planner, ret_prices != NULL, err);
     planner->prices.sample_bytes = planner->sample_bytes;
+    planner->prices.by_rows = planner->params.access == LP_ACCESS_ROWS;
     if (rc == 0 && ret_prices != NULL)
         *ret_prices = planner->prices;
     lp_mem_free(planner->record);

@@ -6,11 +6,22 @@
 #include "codec/sample.h"
 #include "codec/table.h"
 
+#ifndef LP_ACCESS_DEFINED
+#define LP_ACCESS_DEFINED
+/* How a tensor will be read, most of the time. whole: all of it, or runs of rows; what it takes in
+ * memory counts. rows: single rows, each as likely as any other; the sectors count that a row's
+ * records lie in. */
+enum lp_access { LP_ACCESS_WHOLE = 1, LP_ACCESS_ROWS = 2, LP_ACCESS_END = 3 };
+#endif
+
 /* What the caller wants, and what it knows; 0 everywhere means "chosen". */
 struct lp_plan_params {
     uint32_t codec;           /* enum lp_codec_id */
     uint32_t layout;          /* enum lp_layout; packed when 0 */
     uint32_t align_bytes;     /* packed only: 4 (default) or 32 */
+    uint32_t access;          /* enum lp_access: what auto counts, whole when 0. rows: a record is
+                                 one row, where its size was not asked for and rows have 16 KiB or
+                                 less */
     uint32_t record_rows;     /* rows per record ... */
     uint32_t record_elements; /* ... or elements; not both */
     uint32_t ibp_word_bytes;  /* 4 or 8; 0: the better one */
@@ -31,14 +42,27 @@ struct lp_plan_params {
 /* The bytes of sample that a plan looks at, at most, whatever the tensor's size. */
 #define LP_PLAN_SAMPLE_BYTES (8ull << 20)
 
-/* What each codec would cost, for people and for the choice. Bytes of the sample, payload; cost is
- * what the layout is for: stored bytes when packed, sectors when slotted. Records are counted once
- * each: that rows gathered one by one out of records of several rows decode a record each time is
- * in no price; who does that asks for record_rows 1, or for raw. */
+/* What each codec would cost, for people and for the choice: bytes of the sample, payload, stored
+ * with index and alignment (of slotted tables sectors), and cost, which decides. With access whole
+ * that is what is stored. With access rows it is 32 bytes for each sector that reading every row
+ * once, alone, touches: a row needs its records whole, and of codec raw its own bytes; the index
+ * counts as it is stored, as a device has a copy of it and a CPU keeps most of it in its caches.
+ *
+ * Why whole is the default: short rows are grouped into records of 256 bytes to shrink at all,
+ * which pays wherever tensors are read whole (a matrix [4096, 16] of a LoRA has rows of 32 bytes),
+ * but rows gathered one by one then touch more than raw ones. Normal bf16, codec lane, index
+ * included, by row bytes:
+ *
+ *   row bytes                     32     64    128    256    512   1024
+ *   sectors of a raw row        1.00   2.00   4.00   8.00  16.00  32.00
+ *   of a packed one, whole      6.27   2.33   3.67   6.33  11.65  22.29
+ *   of a packed one, rows       1.69   2.33   3.67   6.33  11.65  22.29
+ *
+ * Who reads like that says so: auto then keeps rows apart, and takes raw where it moves less. */
 struct lp_price {
     uint32_t codec;
     uint32_t ibp_word_bytes; /* for ibp: one price per word size */
-    uint64_t payload_bytes, cost_bytes, meta_bytes;
+    uint64_t payload_bytes, stored_bytes, cost_bytes, meta_bytes;
     int possible; /* 0: this codec can't take the tensor; note says why, else it may say how */
     char note[64];
 };
@@ -47,6 +71,7 @@ struct lp_prices {
     uint32_t n;
     struct lp_price price[LP_PRICES_MAX];
     uint64_t sample_bytes;
+    bool by_rows;        /* access rows: cost_bytes is what is moved */
     double entropy_bits; /* order-0 entropy of the exponent; < 0 where dtype is no float */
     double bound_saving; /* 1 - (R + entropy_bits) / W: share of raw bytes; 0 where none */
 };

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "codec/codec_ibp.h"
 #include "codec/codec_zip7.h"
+#include "codec/place.h"
 #include "codec/record.h"
 
 #include <stdio.h>
@@ -55,11 +56,60 @@ static void finish_price(const struct lp_planner *planner, struct lp_candidate *
     const uint64_t groups =
         (planner->sample_records + LP_FORMAT_GROUP_RECORDS - 1) / LP_FORMAT_GROUP_RECORDS;
 
-    if (table->layout == LP_LAYOUT_PACKED)
+    if (table->layout == LP_LAYOUT_PACKED) {
+        candidate->price->stored_bytes += groups * table->group_bytes;
         candidate->price->cost_bytes += groups * table->group_bytes;
+    }
     candidate->price->meta_bytes = table->meta_bytes;
     candidate->price->possible = 1;
 }
+
+/* --- access rows: what single rows touch -------------------------------------------------------
+ */
+
+/* The rows that have an element in record r of the sample. */
+struct rows {
+    uint64_t first, end;
+};
+
+static struct rows rows_of_record(const struct lp_planner *planner, uint64_t r)
+{
+    const uint64_t row_elements = planner->base.geometry.row_elements;
+    const uint64_t record_elements = planner->base.record_elements;
+    const uint64_t first = sampled_record(planner, r) * record_elements;
+
+    return (struct rows){first / row_elements, (first + record_elements - 1) / row_elements + 1};
+}
+
+/* Of a record that is decoded again for each of its rows. */
+static uint64_t touched_by_rows(const struct lp_planner *planner, uint64_t r, uint64_t offset,
+                                uint32_t length)
+{
+    const struct rows rows = rows_of_record(planner, r);
+
+    return (rows.end - rows.first) * lp_codec_sectors(offset, length) * LP_FORMAT_SECTOR_BYTES;
+}
+
+/* Of a raw record, of which each row takes its own part. */
+static uint64_t touched_raw(const struct lp_planner *planner, uint64_t r)
+{
+    const uint64_t row_bytes = planner->base.geometry.row_bytes;
+    const uint64_t record_bytes = planner->base.record_bytes;
+    const uint64_t begin = sampled_record(planner, r) * record_bytes, end = begin + record_bytes;
+    const struct rows rows = rows_of_record(planner, r);
+    uint64_t sectors = 0;
+
+    for (uint64_t row = rows.first; row < rows.end; row++) {
+        const uint64_t first = LP_MAX(row * row_bytes, begin);
+        const uint64_t last = LP_MIN(row * row_bytes + row_bytes, end);
+
+        sectors += lp_codec_sectors(first, last - first);
+    }
+    return sectors * LP_FORMAT_SECTOR_BYTES;
+}
+
+/* --- codecs ------------------------------------------------------------------------------------
+ */
 
 /* Code the sample, keep only the sizes. */
 static void price_sample(const struct lp_planner *planner, struct lp_candidate *candidate)
@@ -68,16 +118,22 @@ static void price_sample(const struct lp_planner *planner, struct lp_candidate *
     const uint32_t raw_length = lp_codec_raw_length(table, table->record_elements);
     struct lp_price *const price = candidate->price;
     const uint64_t records = planner->sample_records;
+    const bool by_rows = planner->params.access == LP_ACCESS_ROWS;
+    uint64_t offset = 0;
 
     for (uint64_t r = 0; r < records; r++) {
         const uint8_t *const src = planner->sample + r * table->record_bytes;
         const uint32_t size =
             lp_codec_record_encode(table, lp_codec_ops(), sampled_record(planner, r), src,
                                    planner->record, planner->scratch);
-        const uint32_t length = (size + table->align_bytes - 1) & ~(table->align_bytes - 1);
+        const uint32_t length =
+            size == 0 ? raw_length : (size + table->align_bytes - 1) & ~(table->align_bytes - 1);
 
         price->payload_bytes += size == 0 ? table->record_bytes : size;
-        price->cost_bytes += size == 0 ? raw_length : length;
+        price->stored_bytes += length;
+        price->cost_bytes += by_rows ? touched_by_rows(planner, r, offset, length) : length;
+        if (table->layout == LP_LAYOUT_PACKED)
+            offset += length;
     }
     finish_price(planner, candidate);
 }
@@ -85,7 +141,13 @@ static void price_sample(const struct lp_planner *planner, struct lp_candidate *
 static void price_raw(const struct lp_planner *planner, struct lp_candidate *candidate)
 {
     candidate->price->payload_bytes = planner->sample_bytes;
+    candidate->price->stored_bytes = planner->sample_bytes;
     candidate->price->cost_bytes = planner->sample_bytes;
+    if (planner->params.access == LP_ACCESS_ROWS && planner->sample_records > 0) {
+        candidate->price->cost_bytes = 0;
+        for (uint64_t r = 0; r < planner->sample_records; r++)
+            candidate->price->cost_bytes += touched_raw(planner, r);
+    }
     candidate->price->possible = 1;
     candidate->table = planner->base;
 }
@@ -223,7 +285,7 @@ static uint64_t cheapest_so_far(const struct lp_planner *planner)
 
     for (uint32_t i = 0; i < planner->prices.n; i++)
         if (planner->prices.price[i].possible && planner->prices.price[i].codec != LP_CODEC_IBP)
-            bytes = LP_MIN(bytes, planner->prices.price[i].cost_bytes);
+            bytes = LP_MIN(bytes, planner->prices.price[i].stored_bytes);
     return bytes;
 }
 
@@ -283,11 +345,16 @@ static int price_ibp(const struct lp_planner *planner, struct lp_candidate *cand
         return rc;
     }
     table->ibp = ibp;
-    /* The masks were measured while they were chosen. */
-    price->payload_bytes = taken.payload_bytes;
-    price->cost_bytes = taken.stored_bytes;
     if (ibp.n_groups > 0)
         (void)snprintf(price->note, sizeof(price->note), "%u groups of masks", ibp.n_groups);
+    if (planner->params.access == LP_ACCESS_ROWS) {
+        price_sample(planner, candidate);
+        return 0;
+    }
+    /* The masks were measured while they were chosen. */
+    price->payload_bytes = taken.payload_bytes;
+    price->stored_bytes = taken.stored_bytes;
+    price->cost_bytes = taken.stored_bytes;
     finish_price(planner, candidate);
     return 0;
 }

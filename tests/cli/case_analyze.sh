@@ -38,6 +38,13 @@ run_json '[(t["name"], t["codec"], "looked_at" in t) for t in d["tensors"]], len
 lanepack analyze m.safetensors >text && grep -c '^\* ' text
 grep '^in all' text | sed 's, stored in about.*,,'
 lanepack analyze --name w m.safetensors | grep -A 1 '^  ones by bit'
+# What single rows touch has a column of its own where it decides.
+py 'np.save("short.npy", bell(4096, 8))'
+lanepack analyze short.npy --access rows | grep -A 1 '^  codec'
+run_json '[(p["codec"], round(p["moved_by_rows"], 2)) for p in d["tensors"][0]["prices"]
+    if p["codec"] in ("raw", "lane")]' lanepack analyze short.npy --access rows --json
+run_json '["moved_by_rows" in p for p in d["tensors"][0]["prices"]]' \
+    lanepack analyze short.npy --json
 run lanepack analyze --html m.html m.safetensors
 py 'from html.parser import HTMLParser
 class Page(HTMLParser):

@@ -30,6 +30,12 @@ for codec in raw ibp lane auto; do
 done
 lanepack pack -q --record-elements 96 --align 32 a.npy c.lpk && lanepack unpack -q c.lpk c.npy &&
     cmp a.npy c.npy && echo records of 96
+# Rows of 32 bytes: eight share a record, unless they are read one by one.
+py 'np.save("short.npy", bell(4096, 8))'
+for access in whole rows; do
+    run_json '[(t["codec"], t["record_bytes"], "moves" in t["reason"]) for t in d["tensors"]]' \
+        lanepack pack short.npy c.lpk --access $access --json
+done
 # Fortran order comes back in C order, the same numbers.
 run lanepack unpack all.lpk folder
 py 'f = np.load("folder/f.npy")

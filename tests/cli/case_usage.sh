@@ -25,6 +25,7 @@ run lanepack pack a.npy
 run lanepack pack a.npy b.npy
 run lanepack pack --codec zip a.npy b.lpk
 run lanepack pack --layout loose a.npy b.lpk
+run lanepack pack --access often a.npy b.lpk
 run lanepack pack --align x a.npy b.lpk
 run lanepack pack --align 64 a.npy b.lpk
 run lanepack pack --record-rows -1 a.npy b.lpk

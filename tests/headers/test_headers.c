@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 #include "codec/format.h"
+#include "codec/plan.h"
 #include "tests/headers/abi_facts.h"
 
 #include <criterion/criterion.h>

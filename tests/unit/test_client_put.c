@@ -77,16 +77,18 @@ CLIENT_TEST(client_put, ibp_exact_is_the_published_choice)
     client_tensor_fini(&tensor);
 }
 
-/* Columns by name, and a sample whose runs are told, come back; what makes no sense is refused. */
+/* Columns by name, an access, and a sample whose runs are told, come back; what makes no sense is
+ * refused. */
 CLIENT_TEST(client_put, takes_columns_by_name)
 {
     static const struct {
         uint64_t run, span;
-        uint32_t period, reserved;
+        uint32_t period, access;
         int rc;
     } cases[] = {{0, 0, 32, 0, 0},
                  {6400, 6400, 32, 0, 0},
-                 {0, 0, 0, 1, LP_EINVAL},
+                 {0, 0, 0, LP_ACCESS_ROWS, 0},
+                 {0, 0, 0, LP_ACCESS_END, LP_EINVAL},
                  {0, 64, 0, 0, LP_EINVAL},
                  {0, 6401, 32, 0, LP_EINVAL},
                  {6401, 0, 0, 0, LP_EINVAL},
@@ -106,7 +108,7 @@ CLIENT_TEST(client_put, takes_columns_by_name)
         options.sample_run_elements = cases[i].run;
         options.column_period = cases[i].period;
         options.column_span = cases[i].span;
-        options.reserved = cases[i].reserved;
+        options.access = cases[i].access;
         cr_assert_eq(put_as(env->client, "t", &tensor, &options, &err), cases[i].rc, "case %zu: %s",
                      i, err.text);
         if (cases[i].rc == 0)

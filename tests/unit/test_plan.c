@@ -75,8 +75,9 @@ Test(codec_plan, the_choice_does_not_depend_on_who_looks)
 
     for (uint32_t kind = 0; kind < SAMPLES_KINDS; kind++) {
         for (uint32_t i = 0; i < LP_ARRAY_LEN(shapes) * LP_ARRAY_LEN(dtypes); i++) {
-            const struct lp_plan_params params = {.layout = (kind + i) % 3 == 0 ? LP_LAYOUT_SLOTTED
-                                                                                : LP_LAYOUT_PACKED};
+            const struct lp_plan_params params = {
+                .layout = (kind + i) % 3 == 0 ? LP_LAYOUT_SLOTTED : LP_LAYOUT_PACKED,
+                .access = (kind + i) % 5 == 0 ? LP_ACCESS_ROWS : LP_ACCESS_WHOLE};
             const uint32_t dtype = dtypes[i % LP_ARRAY_LEN(dtypes)];
             const uint64_t *const shape = shapes[i / LP_ARRAY_LEN(dtypes)];
             struct lp_prices prices;
@@ -205,6 +206,85 @@ Test(codec_plan, slotted_prices_are_sectors)
     lp_codec_table_fini(&table);
 }
 
+/* With access rows a codec costs the sectors that reading each row alone touches, as the packed
+ * table then has it, and the index. */
+Test(codec_plan, rows_are_priced_by_what_they_touch)
+{
+    static const uint32_t columns[] = {8, 25, 64, 200, 8192};
+    static const uint32_t codecs[] = {LP_CODEC_RAW, LP_CODEC_LANE, LP_CODEC_IBP};
+
+    for (uint32_t i = 0; i < LP_ARRAY_LEN(columns) * LP_ARRAY_LEN(codecs) * 2; i++) {
+        const uint32_t codec = codecs[i % LP_ARRAY_LEN(codecs)];
+        const struct lp_geometry geometry =
+            geometry_of(LP_DTYPE_F32, 320, columns[i / LP_ARRAY_LEN(codecs) / 2]);
+        const bool grouped = i / LP_ARRAY_LEN(codecs) % 2 != 0 && geometry.row_bytes < 4096;
+        const struct lp_plan_params params = {.codec = codec,
+                                              .access = LP_ACCESS_ROWS,
+                                              .ibp_word_bytes = 4,
+                                              .record_rows = grouped ? 4 : 0};
+        uint8_t *const data = malloc(geometry.logical_bytes);
+        const struct lp_price *price;
+        struct lp_prices prices;
+        struct lp_table table;
+        struct packed packed;
+
+        samples_fill(SAMPLES_EQUAL, LP_DTYPE_F32, geometry.n_elements, 11, data);
+        samples_fill(SAMPLES_NORMAL, LP_DTYPE_F32, geometry.n_elements / 2, 11, data);
+        cr_assert_eq(
+            lp_codec_plan(&table, &geometry, &params, data, geometry.n_elements, &prices, NULL), 0);
+        cr_assert_eq(packed_make(&packed, &geometry, &params, data, 0, NULL), 0);
+        cr_assert_eq(packed.table.codec, codec);
+        price = price_of(&prices, codec, codec == LP_CODEC_IBP ? 4 : 0);
+        if (geometry.n_elements % packed.table.record_elements == 0)
+            cr_assert_eq(price->cost_bytes,
+                         32 * lp_codec_view_sectors(&packed.view, NULL, 8, 320) +
+                             packed.table.index_bytes,
+                         "case %u", i);
+        cr_assert_leq(price->stored_bytes, packed.table.data_bytes + packed.table.index_bytes);
+        packed_fini(&packed);
+        lp_codec_table_fini(&table);
+        free(data);
+    }
+    ASSERT_NO_LEAK();
+}
+
+/* Rows of 32 bytes share a record and shrink, unless they are read one by one: raw then moves less,
+ * or one row a record where that was asked for. Long rows don't mind. */
+Test(codec_plan, access_rows_keeps_rows_apart)
+{
+    struct lp_plan_params params = {.access = LP_ACCESS_WHOLE};
+    struct lp_prices prices;
+    struct lp_table table = plan(SAMPLES_NORMAL, LP_DTYPE_BF16, 4096, 16, &params, &prices);
+    const uint64_t whole = price_of(&prices, LP_CODEC_LANE, 0)->cost_bytes;
+
+    cr_assert_eq(table.codec, LP_CODEC_LANE);
+    cr_assert_eq(table.record_bytes, 256);
+    cr_assert_eq(whole, price_of(&prices, LP_CODEC_LANE, 0)->stored_bytes);
+    cr_assert(!prices.by_rows);
+    lp_codec_table_fini(&table);
+
+    params.access = LP_ACCESS_ROWS;
+    table = plan(SAMPLES_NORMAL, LP_DTYPE_BF16, 4096, 16, &params, &prices);
+    cr_assert_eq(table.codec, LP_CODEC_RAW);
+    cr_assert_eq(price_of(&prices, LP_CODEC_RAW, 0)->cost_bytes, 4096 * 32);
+    cr_assert_neq(strstr(table.reason, "moves"), NULL, "%s", table.reason);
+    cr_assert(prices.by_rows);
+    lp_codec_table_fini(&table);
+
+    params.codec = LP_CODEC_LANE;
+    table = plan(SAMPLES_NORMAL, LP_DTYPE_BF16, 4096, 16, &params, NULL);
+    cr_assert_eq(table.codec, LP_CODEC_LANE);
+    cr_assert_eq(table.record_bytes, 32);
+    lp_codec_table_fini(&table);
+
+    params.codec = LP_CODEC_AUTO;
+    table = plan(SAMPLES_NORMAL, LP_DTYPE_BF16, 500, 128, &params, NULL);
+    cr_assert_eq(table.codec, LP_CODEC_LANE);
+    cr_assert_eq(table.record_bytes, 256);
+    lp_codec_table_fini(&table);
+    ASSERT_NO_LEAK();
+}
+
 /* A sample stands for the table; the shape of the table is that of the tensor. */
 Test(codec_plan, a_sample_stands_for_the_tensor)
 {
@@ -259,6 +339,7 @@ Test(codec_plan, bad_parameters_are_refused)
     static const struct lp_plan_params bad[] = {
         {.codec = LP_CODEC_END},
         {.layout = LP_LAYOUT_END},
+        {.access = LP_ACCESS_END},
         {.align_bytes = 8},
         {.align_bytes = 4, .layout = LP_LAYOUT_SLOTTED},
         {.ibp_word_bytes = 2},

@@ -152,6 +152,15 @@ enum lp_codec_id {
 enum lp_layout { LP_LAYOUT_PACKED = 1, LP_LAYOUT_SLOTTED = 2, LP_LAYOUT_END = 3 };
 #endif
 
+#ifndef LP_ACCESS_DEFINED
+#define LP_ACCESS_DEFINED
+/* How a tensor will be read, most of the time, for codec auto. whole: all of it, or runs of rows;
+ * the codec counts that stores least, and short rows share a record. rows: single rows, each as
+ * likely as any other; a record is a row, and the codec counts of which rows touch the fewest
+ * sectors of 32 bytes. Rows of less than some 100 bytes are then mostly raw. */
+enum lp_access { LP_ACCESS_WHOLE = 1, LP_ACCESS_ROWS = 2, LP_ACCESS_END = 3 };
+#endif
+
 /* "bf16"; NULL for no dtype. "lane"; NULL for no codec. Static. */
 LP_API const char *lp_dtype_name(uint32_t dtype);
 LP_API const char *lp_codec_name(uint32_t codec);
@@ -260,7 +269,7 @@ struct lp_put_options {
     uint64_t column_span; /* codec lane: columns to try instead of those that the shape suggests. */
     uint32_t column_period; /* They repeat after so many elements (0: as the shape says), with other
                                bases after each span (0: never, else a multiple of the period) */
-    uint32_t reserved;      /* 0 */
+    uint32_t access;        /* enum lp_access; 0: whole */
 };
 
 /* Pack data and store it under name (UTF-8, 1 to 512 bytes, no control characters). data borrows,
