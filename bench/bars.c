@@ -41,20 +41,6 @@ static struct bar *add(struct bars *bars, const char *what, va_list arguments)
     return bar;
 }
 
-/* Is a miss known, and no worse than that? */
-static void forgive(const struct bars *bars, struct bar *bar)
-{
-    for (uint32_t i = 0; bars->lenient && bar->verdict == BAR_MISSED && i < bars->n_known; i++) {
-        const struct bar_known *const known = &bars->known[i];
-
-        if (strcmp(known->what, bar->what) != 0 ||
-            bars_verdict(bar->figure, known->figure, bar->sense, bar->kind, true) != BAR_PASSED)
-            continue;
-        bar->verdict = BAR_KNOWN;
-        (void)snprintf(bar->why, sizeof(bar->why), "%s", known->why);
-    }
-}
-
 void bars_add(struct bars *bars, enum bar_kind kind, double figure, enum bar_sense sense,
               double bound, const char *what, ...)
 {
@@ -71,7 +57,6 @@ void bars_add(struct bars *bars, enum bar_kind kind, double figure, enum bar_sen
     bar->sense = sense;
     bar->bound = bound;
     bar->verdict = bars_verdict(figure, bound, sense, kind, bars->lenient);
-    forgive(bars, bar);
 }
 
 void bars_waive(struct bars *bars, const char *why, const char *what, ...)
@@ -104,7 +89,7 @@ bool bars_missed(const struct bars *bars)
 
 const char *bars_verdict_name(enum bar_verdict verdict)
 {
-    static const char *const names[] = {"pass", "FAIL", "waived", "known"};
+    static const char *const names[] = {"pass", "FAIL", "waived"};
 
     return names[verdict];
 }
@@ -124,16 +109,13 @@ void bars_print(const struct bars *bars, FILE *file)
         if (bar->verdict == BAR_WAIVED)
             (void)fprintf(file, "%9s    %-8s %s: %s\n", "", "", bar->what, bar->why);
         else
-            (void)fprintf(file, "%9.3f %s %-8.3f %s%s%s\n", bar->figure, sense_name(bar->sense),
+            (void)fprintf(file, "%9.3f %s %-8.3f %s%s\n", bar->figure, sense_name(bar->sense),
                           bar->bound, bar->what,
-                          bar->kind == BAR_TIMING && bars->lenient ? " (fails below half)"
-                          : bar->verdict == BAR_KNOWN              ? ": missed, and known: "
-                                                                   : "",
-                          bar->verdict == BAR_KNOWN ? bar->why : "");
+                          bar->kind == BAR_TIMING && bars->lenient ? " (fails below half)" : "");
     }
-    (void)fprintf(file, "bars: %u passed, %u failed, %u waived, %u missed and known\n",
+    (void)fprintf(file, "bars: %u passed, %u failed, %u waived\n",
                   (unsigned)bars_count(bars, BAR_PASSED), (unsigned)bars_count(bars, BAR_MISSED),
-                  (unsigned)bars_count(bars, BAR_WAIVED), (unsigned)bars_count(bars, BAR_KNOWN));
+                  (unsigned)bars_count(bars, BAR_WAIVED));
 }
 
 void bars_print_markdown(const struct bars *bars, FILE *file)

@@ -13,7 +13,7 @@ struct json_t; /* of jansson */
  * there. */
 enum bar_kind { BAR_RATIO, BAR_TIMING };
 enum bar_sense { BAR_AT_LEAST, BAR_AT_MOST };
-enum bar_verdict { BAR_PASSED, BAR_MISSED, BAR_WAIVED, BAR_KNOWN };
+enum bar_verdict { BAR_PASSED, BAR_MISSED, BAR_WAIVED };
 
 struct bar {
     char what[128];
@@ -21,21 +21,11 @@ struct bar {
     enum bar_sense sense;
     enum bar_kind kind;
     enum bar_verdict verdict;
-    char why[96]; /* waived or known: the reason */
+    char why[96]; /* waived: the reason */
 };
 
-/* A bar that is missed, and is known to be: a lenient run fails only where it gets worse than its
- * figure here. */
-struct bar_known {
-    const char *what; /* the bar's whole text */
-    double figure;
-    const char *why;
-};
-
-/* Zeros, but for lenient and known, are an empty list; bars_fini() ends it. */
+/* Zeros, but for lenient, are an empty list; bars_fini() ends it. */
 struct bars {
-    const struct bar_known *known; /* borrowed */
-    uint32_t n_known;
     struct bar *bar; /* owned */
     uint32_t n, room;
     bool lenient; /* timings are missed only below half of the bar, or above twice */
@@ -58,7 +48,7 @@ uint32_t bars_count(const struct bars *bars, enum bar_verdict verdict);
 /* Whether any was missed: what a run ends with. */
 bool bars_missed(const struct bars *bars);
 
-/* "pass", "FAIL", "waived", "known". */
+/* "pass", "FAIL", "waived". */
 const char *bars_verdict_name(enum bar_verdict verdict);
 
 /* One line each, the verdict first, then one line of counts. */

@@ -49,17 +49,6 @@ static const struct {
     double ratio;
 } sparse_sets[] = {{"cora", 212}, {"coauthor", 186}, {"pubmed", 13.4}};
 
-static const struct bar_known known[] = {
-    {"gnn_pubmed_tx_f32.npy f32: sectors of ibp / those of auto", 1.29,
-     "shorter records need a dictionary larger than what it saves"},
-};
-
-void bars_codec_know(struct bars *bars)
-{
-    bars->known = known;
-    bars->n_known = LP_ARRAY_LEN(known);
-}
-
 static double saving(const struct tensor_figures *figures, uint32_t codec)
 {
     return lp_bench_saving(&figures->row[codec]);

@@ -8,9 +8,6 @@
 #include "bench/measure.h"
 #include "bench/scaling.h"
 
-/* Bars that are missed, and known to be: docs/BENCHMARKS.md tells why. */
-void bars_codec_know(struct bars *bars);
-
 /* The bell curve in bf16 at 16 scales, lane and zip7: bits per value. Measures. */
 int bars_codec_normal(struct bars *bars, struct lp_error *err);
 

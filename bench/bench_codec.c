@@ -384,7 +384,6 @@ int bench_codec_main(int argc, char **argv)
     state->options = &options;
     state->speed = codec_options_speed(&options);
     state->bars.lenient = options.ci;
-    bars_codec_know(&state->bars);
     bench_machine_look(&state->machine);
     if (!options.json)
         codec_print_machine(&state->machine, stdout);

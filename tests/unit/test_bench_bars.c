@@ -56,30 +56,10 @@ Test(bench_bars, one_miss_fails_the_run)
     (void)fclose(file);
     cr_assert_not_null(strstr(text, "FAIL        0.400 >= 0.500    planted\n"));
     cr_assert_not_null(strstr(text, "peer: no such peer\n"));
-    cr_assert_not_null(strstr(text, "bars: 100 passed, 1 failed, 1 waived, 0 missed and known\n"));
+    cr_assert_not_null(strstr(text, "bars: 100 passed, 1 failed, 1 waived\n"));
     free(text);
     bars_fini(&bars);
     ASSERT_NO_LEAK();
-}
-
-/* A known miss passes a lenient run while it gets no worse, and no strict one. */
-Test(bench_bars, known_misses_may_not_grow)
-{
-    static const struct bar_known known = {"sectors of it", 1.3, "the limit is elsewhere"};
-    struct bars bars = {.known = &known, .n_known = 1, .lenient = true};
-
-    bars_add(&bars, BAR_RATIO, 1.31, BAR_AT_LEAST, 1.6, "sectors of %s", "it");
-    cr_assert_eq(bars.bar[0].verdict, BAR_KNOWN);
-    cr_assert_str_eq(bars.bar[0].why, "the limit is elsewhere");
-    cr_assert_not(bars_missed(&bars));
-    bars_add(&bars, BAR_RATIO, 1.29, BAR_AT_LEAST, 1.6, "sectors of it");
-    cr_assert_eq(bars.bar[1].verdict, BAR_MISSED);
-    bars_add(&bars, BAR_RATIO, 1.31, BAR_AT_LEAST, 1.6, "sectors of others");
-    cr_assert_eq(bars.bar[2].verdict, BAR_MISSED);
-    bars.lenient = false;
-    bars_add(&bars, BAR_RATIO, 1.31, BAR_AT_LEAST, 1.6, "sectors of it");
-    cr_assert_eq(bars.bar[3].verdict, BAR_MISSED);
-    bars_fini(&bars);
 }
 
 /* Every verdict has its fields in JSON, a figure that is no number among them. */
