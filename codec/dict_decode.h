@@ -2,7 +2,6 @@
 /* Decoding a dict record level by level, the same for vector tiers. Included once by a file of a
  * tier, which has defined before
  *
- *   count_zeros                            as codec/lane_parts.h has it
  *   decode_level(elem_bytes, level, dst)   values of all codes of a struct dict_level to dst, not a
  *                                          byte more; false: a code has none
  *
@@ -19,6 +18,23 @@
 #define DICT_BUFFER_BYTES(n) ((n) + DICT_BLOCK * 8)
 LP_STATIC_ASSERT(2 * DICT_BUFFER_BYTES(LP_FORMAT_RECORD_BYTES_MAX) < LP_LANE_STACK_BYTES_MAX / 2,
                  "a decoder's stack is bounded");
+
+/* As lp_lane_count_zeros. */
+static uint32_t dict_count_zeros(const uint8_t *src, uint64_t bit, uint32_t width, uint32_t count)
+{
+    uint32_t non_zero = 0;
+
+    for (uint32_t i = 0; i < count; i += DICT_BLOCK) {
+        uint64_t any = lp_lane_load_bits(src, bit + i);
+
+        for (uint32_t p = 1; p < width; p++)
+            any |= lp_lane_load_bits(src, bit + (uint64_t)p * count + i);
+        if (count - i < DICT_BLOCK)
+            any &= (UINT64_C(1) << (count - i)) - 1;
+        non_zero += (uint32_t)__builtin_popcountll(any);
+    }
+    return count - non_zero;
+}
 
 static inline struct dict_level dict_level_at(const struct lp_dict *dict,
                                               const struct lp_dict_parts *parts, uint32_t k,
@@ -44,7 +60,7 @@ static int dict_decode_in(const struct lp_dict *dict, const uint8_t *src, uint32
     struct lp_dict_parts parts;
     uint8_t *next = buffer[dict->n_levels % 2];
 
-    if (!lp_dict_find_parts(dict, src, src_bytes, align_bytes, n, count_zeros, &parts))
+    if (!lp_dict_find_parts(dict, src, src_bytes, align_bytes, n, dict_count_zeros, &parts))
         return LP_ECORRUPT;
     memcpy(next, src + parts.raw_byte, (size_t)parts.count[dict->n_levels] * dict->elem_bytes);
     for (uint32_t k = dict->n_levels; k-- > 0;) {

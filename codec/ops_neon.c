@@ -16,4 +16,5 @@ void lp_codec_ops_neon_fill(struct lp_codec_ops *ops)
     lp_codec_neon_dict_fill(ops);
     lp_codec_neon_ibp_fill(ops);
     lp_codec_neon_sparse_fill(ops);
+    lp_codec_neon_counts_fill(ops);
 }

@@ -4,28 +4,11 @@
  * registers hold them, and else one by one. Values of the next level are then put where codes are
  * zero. */
 #include "codec/dict_level.h"
-#include "codec/dict_parts.h"
 #include "codec/ops_neon_bits.h"
 #include "codec/ops_neon_gaps.h"
 
 /* Levels of fewer codes are not worth filling tables. */
 #define FEW_CODES 24u
-
-static uint32_t count_zeros(const uint8_t *src, uint64_t bit, uint32_t width, uint32_t count)
-{
-    uint32_t non_zero = 0;
-
-    for (uint32_t i = 0; i < count; i += DICT_BLOCK) {
-        uint64_t any = lp_lane_load_bits(src, bit + i);
-
-        for (uint32_t p = 1; p < width; p++)
-            any |= lp_lane_load_bits(src, bit + (uint64_t)p * count + i);
-        if (count - i < DICT_BLOCK)
-            any &= (UINT64_C(1) << (count - i)) - 1;
-        non_zero += (uint32_t)__builtin_popcountll(any);
-    }
-    return count - non_zero;
-}
 
 /* --- codes ----------------------------------------------------------------------------------- */
 
@@ -121,12 +104,17 @@ static LP_ALWAYS_INLINE void put_values(const struct tables *t, const uint32_t e
         for (uint32_t i = 0; i < 4; i++)
             v[b][i] = look_up(t->part[b], registers, codes->part[i]);
     for (uint32_t i = 0; i < 4; i++, dst += 16 * elem_bytes) {
-        if (elem_bytes == 1)
+        if (elem_bytes == 1) {
             vst1q_u8(dst, v[0][i]);
-        else if (elem_bytes == 2)
-            vst2q_u8(dst, (uint8x16x2_t){{v[0][i], v[1][i]}});
-        else
-            vst4q_u8(dst, (uint8x16x4_t){{v[0][i], v[1][i], v[2][i], v[3][i]}});
+        } else if (elem_bytes == 2) {
+            const uint8x16x2_t both = {{v[0][i], v[1][i]}};
+
+            vst2q_u8(dst, both);
+        } else {
+            const uint8x16x4_t all = {{v[0][i], v[1][i], v[2][i], v[3][i]}};
+
+            vst4q_u8(dst, all);
+        }
     }
 }
 
@@ -173,53 +161,24 @@ static LP_ALWAYS_INLINE bool decode_level_of(const struct dict_level *level,
     return vmaxvq_u8(most) <= level->last_code;
 }
 
-static bool decode_level_1(const struct dict_level *level, uint32_t registers, uint8_t *dst)
+/* Elements of 4 bytes have tables of up to 4 registers, those of 8 none. */
+static LP_ALWAYS_INLINE bool decode_level_in(const struct dict_level *level,
+                                             const uint32_t elem_bytes, uint32_t registers,
+                                             uint8_t *dst)
 {
     switch (registers) {
     case 1:
-        return decode_level_of(level, 1, 1, dst);
+        return decode_level_of(level, elem_bytes, 1, dst);
     case 2:
-        return decode_level_of(level, 1, 2, dst);
+        return decode_level_of(level, elem_bytes, 2, dst);
     case 4:
-        return decode_level_of(level, 1, 4, dst);
+        return decode_level_of(level, elem_bytes, 4, dst);
     case 8:
-        return decode_level_of(level, 1, 8, dst);
+        return decode_level_of(level, elem_bytes, elem_bytes < 4 ? 8 : 0, dst);
     case 16:
-        return decode_level_of(level, 1, 16, dst);
+        return decode_level_of(level, elem_bytes, elem_bytes < 4 ? 16 : 0, dst);
     default:
-        return decode_level_of(level, 1, 0, dst);
-    }
-}
-
-static bool decode_level_2(const struct dict_level *level, uint32_t registers, uint8_t *dst)
-{
-    switch (registers) {
-    case 1:
-        return decode_level_of(level, 2, 1, dst);
-    case 2:
-        return decode_level_of(level, 2, 2, dst);
-    case 4:
-        return decode_level_of(level, 2, 4, dst);
-    case 8:
-        return decode_level_of(level, 2, 8, dst);
-    case 16:
-        return decode_level_of(level, 2, 16, dst);
-    default:
-        return decode_level_of(level, 2, 0, dst);
-    }
-}
-
-static bool decode_level_4(const struct dict_level *level, uint32_t registers, uint8_t *dst)
-{
-    switch (registers) {
-    case 1:
-        return decode_level_of(level, 4, 1, dst);
-    case 2:
-        return decode_level_of(level, 4, 2, dst);
-    case 4:
-        return decode_level_of(level, 4, 4, dst);
-    default:
-        return decode_level_of(level, 4, 0, dst);
+        return decode_level_of(level, elem_bytes, 0, dst);
     }
 }
 
@@ -229,13 +188,13 @@ static bool decode_level(uint32_t elem_bytes, const struct dict_level *level, ui
 
     switch (elem_bytes) {
     case 1:
-        return decode_level_1(level, registers, dst);
+        return decode_level_in(level, 1, registers, dst);
     case 2:
-        return decode_level_2(level, registers, dst);
+        return decode_level_in(level, 2, registers, dst);
     case 4:
-        return decode_level_4(level, registers, dst);
+        return decode_level_in(level, 4, registers, dst);
     default:
-        return decode_level_of(level, 8, 0, dst);
+        return decode_level_in(level, 8, 0, dst);
     }
 }
 

@@ -24,9 +24,8 @@
     }
 
 /* The four bytes of element e of a register; of none, none. */
-#define BYTES(e)                                                                                   \
-    (e) > 3 ? LP_NEON_NONE : 4 * (e), (e) > 3 ? LP_NEON_NONE : 4 * (e) + 1,                        \
-        (e) > 3 ? LP_NEON_NONE : 4 * (e) + 2, (e) > 3 ? LP_NEON_NONE : 4 * (e) + 3
+#define BYTE(e, i) (e) > 3 ? LP_NEON_NONE : 4 * ((e)&3) + (i)
+#define BYTES(e) BYTE(e, 0), BYTE(e, 1), BYTE(e, 2), BYTE(e, 3)
 #define OPEN_4(b)                                                                                  \
     {                                                                                              \
         BYTES(OPEN_AT(b, 0)), BYTES(OPEN_AT(b, 1)), BYTES(OPEN_AT(b, 2)), BYTES(OPEN_AT(b, 3))     \

@@ -13,6 +13,7 @@ void lp_codec_avx512_sparse_fill(struct lp_codec_ops *ops);
 void lp_codec_avx512_counts_fill(struct lp_codec_ops *ops);
 #elif defined(__aarch64__)
 void lp_codec_neon_sparse_fill(struct lp_codec_ops *ops);
+void lp_codec_neon_counts_fill(struct lp_codec_ops *ops);
 #endif
 
 #endif

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_neon.sh FOLDER: cross-compile base, codec and the tests of the CPU tiers for aarch64 into
-# FOLDER, and run them under emulation: NEON against scalar, and the golden files through both.
+# FOLDER, and run them under emulation: NEON against scalar, and the golden files through both. They
+# run as on the first CPUs of the architecture, so that no instruction of a later one goes unnoticed,
+# and as on one with all that came since. With LP_ARM64_RUN that command runs them, once.
 # Ends with 77 where there is no cross compiler or no emulator, 2 on bad usage, and with what the
 # compiler or a test ended with where one fails.
 set -u -o pipefail
@@ -15,6 +17,7 @@ folder=$(cd "$1" && pwd) || exit 2
 cd "$(dirname "$0")/.." || exit 2
 cc=${LP_ARM64_CC:-aarch64-linux-gnu-gcc}
 emulator=${LP_ARM64_RUN:-qemu-aarch64}
+cpus=(cortex-a57 max)
 
 if ! command -v "$cc" >/dev/null || ! command -v "$emulator" >/dev/null; then
     echo "waived: no cross compiler for aarch64, or no emulator (gcc-aarch64-linux-gnu, qemu-user)"
@@ -31,7 +34,8 @@ library=()
 variants=()
 golden=()
 for source in base/*.c codec/*.c tests/lib/samples.c tests/lib/lpk_memory.c tests/lib/packed.c \
-    tests/lib/fence.c tests/plain/main.c tests/variants/*.c tests/golden/test_golden.c; do
+    tests/lib/counts_data.c tests/lib/fence.c tests/plain/main.c tests/variants/*.c \
+    tests/golden/test_golden.c; do
     object=$folder/${source//\//_}.o
     case $source in
     codec/ops_avx*) continue ;;
@@ -48,5 +52,15 @@ link() {
 link variants "${variants[@]}"
 link golden "${golden[@]}"
 
-"$emulator" "$folder/golden" tests/golden || exit
-"$emulator" "$folder/variants"
+run_all() {
+    "$@" "$folder/golden" tests/golden || exit
+    "$@" "$folder/variants" || exit
+}
+if [ -n "${LP_ARM64_RUN:-}" ]; then
+    run_all "$emulator"
+else
+    for cpu in "${cpus[@]}"; do
+        echo "as on CPU $cpu:"
+        run_all "$emulator" -cpu "$cpu"
+    done
+fi
