@@ -13,8 +13,8 @@
 #define ALWAYS (O(JSON) | O(HELP))
 #define CONNECT (O(SOCKET) | O(NAMESPACE) | O(TIMEOUT))
 #define PACK                                                                                       \
-    (O(CODEC) | O(LAYOUT) | O(ALIGN) | O(ACCESS) | O(RECORD_ROWS) | O(RECORD_ELEMENTS) | O(COLUMN_PERIOD) |    \
-     O(COLUMN_SPAN) | O(IBP_EXACT))
+    (O(CODEC) | O(LAYOUT) | O(ALIGN) | O(ACCESS) | O(RECORD_ROWS) | O(RECORD_ELEMENTS) |           \
+     O(COLUMN_PERIOD) | O(COLUMN_SPAN) | O(IBP_EXACT))
 #define SOURCE (O(AS) | O(DTYPE) | O(SHAPE) | O(OFFSET))
 
 struct option_row {
