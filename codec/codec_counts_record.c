@@ -47,7 +47,6 @@ static void make_symbols(struct row *row)
 {
     uint32_t i = 0;
 
-    row->complete = true;
     for (uint32_t w = 0; i < row->m; w++) {
         for (uint64_t word = row->map[w]; word != 0; word &= word - 1, i++) {
             const uint32_t symbol =
@@ -63,14 +62,18 @@ static void make_symbols(struct row *row)
 /* What depends on the rounding mode; not inlined, so that nothing of it is moved out of there. */
 static __attribute__((noinline)) void fit_row(struct row *row)
 {
+    uint32_t symbols[LP_COUNTS_PICKS], whole;
     struct lp_counts_picks picks;
-    uint32_t whole;
     float base;
 
     pick(row, &picks);
     base = lp_codec_counts_base(&picks, row->costs, &whole);
-    row->scale = lp_codec_counts_row(&picks, row->costs, base);
-    make_symbols(row);
+    row->scale = lp_codec_counts_row(&picks, row->costs, base, symbols);
+    row->complete = true;
+    if (picks.n == row->m)
+        memcpy(row->symbols, symbols, picks.n * sizeof(symbols[0]));
+    else
+        make_symbols(row);
 }
 
 bool lp_codec_counts_symbols(const float *columns, const struct lp_counts_costs *costs,

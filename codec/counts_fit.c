@@ -36,25 +36,26 @@ void lp_codec_counts_pick(struct lp_counts_picks *picks, uint32_t value, float f
 
     if (value >> 23 < 1 || value >> 23 > 254)
         return;
-    picks->value[i] = of_bits(value);
+    picks->value[i] = value;
     picks->factor[i] = factor;
-    picks->quotient[i] = picks->value[i] / factor;
+    picks->quotient[i] = of_bits(value) / factor;
     picks->n++;
 }
 
-/* The nearest count. */
-static uint32_t nearest(float quotient)
+/* The nearest count. Without a branch, so that compilers make vectors of it. */
+static inline int32_t nearest(float quotient)
 {
-    if (!(quotient < (float)LP_COUNTS_MAX))
-        return LP_COUNTS_MAX;
-    return LP_MAX((uint32_t)(quotient + 0.5f), 1);
+    const float most = (float)LP_COUNTS_MAX;
+    const int32_t count = (int32_t)((quotient < most ? quotient : most) + 0.5f);
+
+    return count < 1 ? 1 : count;
 }
 
 uint32_t lp_codec_counts_whole(float quotient)
 {
-    const uint32_t count = nearest(quotient);
+    const int32_t count = nearest(quotient);
 
-    return fabsf(quotient - (float)count) <= (float)count * WHOLE_SHARE ? count : 0;
+    return fabsf(quotient - (float)count) <= (float)count * WHOLE_SHARE ? (uint32_t)count : 0;
 }
 
 static uint32_t cost_of(const struct lp_counts_costs *costs, uint32_t symbol)
@@ -129,69 +130,82 @@ float lp_codec_counts_base(const struct lp_counts_picks *picks, const struct lp_
     return best.scale;
 }
 
-/* What the picks cost with a row's scale, residuals and all; *ret_sum gets the sum of those that
- * are small. */
-static uint32_t price_row(const struct lp_counts_picks *picks, const struct lp_counts_costs *costs,
-                          float row, int32_t *ret_sum, uint32_t *ret_n)
+/* The symbol of a value, the quotient of which by both scales is given; or its bits. */
+static inline uint32_t symbol_of(uint32_t value, float quotient, float row, float column)
 {
-    const float inverse = 1.0f / row;
-    int32_t sum = 0;
-    uint32_t cost = 0, n = 0;
+    const int32_t count = nearest(quotient);
+    const float product = (float)count * row * column;
+    const uint32_t residual = value - bits_of(product) + LP_FORMAT_COUNTS_RESIDUAL_BIAS;
+    const uint32_t symbol = (uint32_t)(count - 1) << LP_FORMAT_COUNTS_RESIDUAL_BITS | residual;
 
+    return residual >> LP_FORMAT_COUNTS_RESIDUAL_BITS == 0 ? symbol : value;
+}
+
+/* A scale of a row, and what the picks become with it. */
+struct trial {
+    uint32_t row;    /* bits */
+    uint32_t cost;   /* of all */
+    int32_t sum;     /* of residuals */
+    int32_t n_small; /* picks that have one */
+    uint32_t symbols[LP_COUNTS_PICKS];
+};
+
+static void try_row(const struct lp_counts_picks *picks, const struct lp_counts_costs *costs,
+                    uint32_t row, struct trial *trial)
+{
+    const float scale = of_bits(row), inverse = 1.0f / scale;
+
+    trial->row = row;
+    trial->cost = 0;
+    trial->sum = 0;
+    trial->n_small = 0;
+    for (uint32_t i = 0; i < picks->n; i++)
+        trial->symbols[i] =
+            symbol_of(picks->value[i], picks->quotient[i] * inverse, scale, picks->factor[i]);
     for (uint32_t i = 0; i < picks->n; i++) {
-        const uint32_t count = nearest(picks->quotient[i] * inverse);
-        const float product = (float)count * row * picks->factor[i];
-        const uint32_t residual =
-            bits_of(picks->value[i]) - bits_of(product) + LP_FORMAT_COUNTS_RESIDUAL_BIAS;
-        const bool small = residual >> LP_FORMAT_COUNTS_RESIDUAL_BITS == 0;
+        const uint32_t symbol = trial->symbols[i];
+        const int32_t small = symbol < LP_FORMAT_COUNTS_SYMBOLS;
+        const int32_t residual = (int32_t)(symbol % (1u << LP_FORMAT_COUNTS_RESIDUAL_BITS)) -
+                                 (int32_t)LP_FORMAT_COUNTS_RESIDUAL_BIAS;
 
-        cost += small ? cost_of(costs, (count - 1) << LP_FORMAT_COUNTS_RESIDUAL_BITS | residual)
-                      : costs->far;
-        sum += small ? (int32_t)residual - (int32_t)LP_FORMAT_COUNTS_RESIDUAL_BIAS : 0;
-        n += small;
+        trial->cost += cost_of(costs, symbol);
+        trial->sum += small * residual;
+        trial->n_small += small;
     }
-    *ret_sum = sum;
-    *ret_n = n;
-    return cost;
 }
 
 float lp_codec_counts_row(const struct lp_counts_picks *picks, const struct lp_counts_costs *costs,
-                          float base)
+                          float base, uint32_t *symbols)
 {
-    uint32_t best_cost, n, best, centre;
-    int32_t sum;
+    struct trial trials[2], *best = &trials[0], *next = &trials[1];
+    uint32_t centre;
 
-    if (base == 0)
-        return 1.0f;
-    best = bits_of(base);
-    best_cost = price_row(picks, costs, base, &sum, &n);
-    if (n == 0)
-        return base;
+    try_row(picks, costs, bits_of(base == 0 ? 1.0f : base), best);
+    centre = best->row;
     /* A mean of residuals that is not 0 moves the scale by about as much. */
-    centre = best + (uint32_t)((2 * sum + (sum > 0 ? (int32_t)n : -(int32_t)n)) / (2 * (int32_t)n));
-    for (uint32_t row = centre - 1; row != centre + 2; row++) {
-        uint32_t cost;
-
-        if (row == best || !lp_counts_is_scale(row))
+    if (best->n_small > 0)
+        centre += (uint32_t)((2 * best->sum + (best->sum > 0 ? best->n_small : -best->n_small)) /
+                             (2 * best->n_small));
+    for (uint32_t row = centre - 1; best->n_small > 0 && row != centre + 2; row++) {
+        if (row == best->row || !lp_counts_is_scale(row))
             continue;
-        cost = price_row(picks, costs, of_bits(row), &sum, &n);
-        if (cost < best_cost) {
-            best_cost = cost;
-            best = row;
+        try_row(picks, costs, row, next);
+        if (next->cost < best->cost) {
+            struct trial *const worse = best;
+
+            best = next;
+            next = worse;
         }
     }
-    return of_bits(best);
+    memcpy(symbols, best->symbols, picks->n * sizeof(*symbols));
+    return of_bits(best->row);
 }
 
 uint32_t lp_codec_counts_symbol(uint32_t value, float row, float column)
 {
-    if (value >> 23 >= 1 && value >> 23 <= 254) {
-        const uint32_t count = nearest(of_bits(value) / column / row);
-        const float product = (float)count * row * column;
-        const uint32_t residual = value - bits_of(product) + LP_FORMAT_COUNTS_RESIDUAL_BIAS;
+    uint32_t symbol = value;
 
-        if (residual >> LP_FORMAT_COUNTS_RESIDUAL_BITS == 0)
-            return (count - 1) << LP_FORMAT_COUNTS_RESIDUAL_BITS | residual;
-    }
-    return value >= LP_FORMAT_COUNTS_SYMBOLS ? value : LP_COUNTS_NONE;
+    if (value >> 23 >= 1 && value >> 23 <= 254)
+        symbol = symbol_of(value, of_bits(value) / column / row, row, column);
+    return symbol != value || value >= LP_FORMAT_COUNTS_SYMBOLS ? symbol : LP_COUNTS_NONE;
 }

@@ -16,8 +16,8 @@
 
 struct lp_counts_picks {
     uint32_t n;
-    float value[LP_COUNTS_PICKS];  /* positive and normal */
-    float factor[LP_COUNTS_PICKS]; /* the other factor of each, a scale */
+    uint32_t value[LP_COUNTS_PICKS]; /* bits; positive and normal */
+    float factor[LP_COUNTS_PICKS];   /* the other factor of each, a scale */
     float quotient[LP_COUNTS_PICKS];
 };
 
@@ -30,9 +30,9 @@ float lp_codec_counts_base(const struct lp_counts_picks *picks, const struct lp_
                            uint32_t *ret_whole);
 
 /* The scale of a row to code it with: the neighbour of base with which the picks cost least; 1
- * where base is 0. */
+ * where base is 0. symbols gets those that the picks then have, or their bits. */
 float lp_codec_counts_row(const struct lp_counts_picks *picks, const struct lp_counts_costs *costs,
-                          float base);
+                          float base, uint32_t *symbols);
 
 /* The count of a quotient that should be a whole number, 1 to LP_COUNTS_MAX; 0: it is too far from
  * one. */
