@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dealing blocks out to host threads. */
 #include "simt_launch.hpp"
+#include "simt_sanitizers.hpp"
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -21,11 +23,43 @@ struct Grid {
     std::atomic<uint64_t> next{0};
 };
 
+/* Blocks between launches: their stacks stay mapped, which short launches spend their time on.
+ * ThreadSanitizer would take what a new one does for the work of the last. */
+class Pool {
+  public:
+    std::unique_ptr<Block> take()
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+
+        if (free_.empty()) {
+            return std::unique_ptr<Block>(new Block);
+        }
+        std::unique_ptr<Block> block = std::move(free_.back());
+        free_.pop_back();
+        return block;
+    }
+
+    void give_back(std::unique_ptr<Block> block)
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+
+        if (!SIMT_TSAN) {
+            free_.push_back(std::move(block));
+        }
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Block>> free_;
+};
+
 void run_blocks(Grid &g, Stats &ret_stats)
 {
-    const std::unique_ptr<Block> block(new Block);
+    static Pool pool;
+    std::unique_ptr<Block> block = pool.take();
     const Config &c = config();
 
+    block->stats = Stats{};
     block->prepare(g.grid, g.block, g.dynamic_bytes, g.call, g.arg);
     for (uint64_t i; (i = g.next.fetch_add(1, std::memory_order_relaxed)) < g.total;) {
         const uint64_t n = nth_block(c.order, c.seed, i, g.total);
@@ -34,6 +68,7 @@ void run_blocks(Grid &g, Stats &ret_stats)
     }
     block->finish();
     ret_stats = block->stats;
+    pool.give_back(std::move(block));
 }
 
 uint64_t gcd(uint64_t a, uint64_t b)
