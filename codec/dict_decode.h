@@ -12,29 +12,13 @@
 #include "codec/dict_level.h"
 #include "codec/dict_parts.h"
 #include "codec/ops_dict.h"
+#include "codec/zero_codes.h"
 
 /* Buffers for records of up to so many bytes; only longer ones take much of the stack. */
 #define DICT_SMALL_BYTES 32768u
 #define DICT_BUFFER_BYTES(n) ((n) + DICT_BLOCK * 8)
 LP_STATIC_ASSERT(2 * DICT_BUFFER_BYTES(LP_FORMAT_RECORD_BYTES_MAX) < LP_LANE_STACK_BYTES_MAX / 2,
                  "a decoder's stack is bounded");
-
-/* As lp_lane_count_zeros. */
-static uint32_t dict_count_zeros(const uint8_t *src, uint64_t bit, uint32_t width, uint32_t count)
-{
-    uint32_t non_zero = 0;
-
-    for (uint32_t i = 0; i < count; i += DICT_BLOCK) {
-        uint64_t any = lp_lane_load_bits(src, bit + i);
-
-        for (uint32_t p = 1; p < width; p++)
-            any |= lp_lane_load_bits(src, bit + (uint64_t)p * count + i);
-        if (count - i < DICT_BLOCK)
-            any &= (UINT64_C(1) << (count - i)) - 1;
-        non_zero += (uint32_t)__builtin_popcountll(any);
-    }
-    return count - non_zero;
-}
 
 static inline struct dict_level dict_level_at(const struct lp_dict *dict,
                                               const struct lp_dict_parts *parts, uint32_t k,
@@ -60,7 +44,7 @@ static int dict_decode_in(const struct lp_dict *dict, const uint8_t *src, uint32
     struct lp_dict_parts parts;
     uint8_t *next = buffer[dict->n_levels % 2];
 
-    if (!lp_dict_find_parts(dict, src, src_bytes, align_bytes, n, dict_count_zeros, &parts))
+    if (!lp_dict_find_parts(dict, src, src_bytes, align_bytes, n, count_zeros, &parts))
         return LP_ECORRUPT;
     memcpy(next, src + parts.raw_byte, (size_t)parts.count[dict->n_levels] * dict->elem_bytes);
     for (uint32_t k = dict->n_levels; k-- > 0;) {

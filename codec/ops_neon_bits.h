@@ -52,4 +52,34 @@ static LP_ALWAYS_INLINE uint64_t plane_of(const struct bytes *bytes, uint32_t p)
     return bits_of(&masks);
 }
 
+/* 64 codes, a byte each, of width planes: each stride bits behind the one before, the first from
+ * bit on. Only bits of valid count, the others are taken as zero. Returns which codes are not zero.
+ * Reads 9 bytes of each plane. */
+static LP_ALWAYS_INLINE uint64_t load_codes(const uint8_t *src, uint64_t bit, uint32_t stride,
+                                            const uint32_t width, uint64_t valid,
+                                            struct bytes *ret_codes)
+{
+    const uint8x16_t each = bit_of_byte();
+    struct bytes codes = {{vdupq_n_u8(0), vdupq_n_u8(0), vdupq_n_u8(0), vdupq_n_u8(0)}};
+    uint8x16_t weight = vdupq_n_u8(1);
+    uint64_t any = 0;
+
+    for (uint32_t p = 0; p < width; p++, bit += stride) {
+        const uint64_t plane = lp_lane_load_bits(src, bit) & valid;
+        const uint8x16_t bytes = vcombine_u8(vcreate_u8(plane), vcreate_u8(0));
+
+        for (uint32_t i = 0; i < 4; i++) {
+            const uint8x16_t index =
+                vcombine_u8(vdup_n_u8((uint8_t)(2 * i)), vdup_n_u8((uint8_t)(2 * i + 1)));
+
+            codes.part[i] =
+                vbslq_u8(weight, vtstq_u8(vqtbl1q_u8(bytes, index), each), codes.part[i]);
+        }
+        weight = vaddq_u8(weight, weight);
+        any |= plane;
+    }
+    *ret_codes = codes;
+    return any;
+}
+
 #endif

@@ -1,48 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decoding lane records with NEON, level by level from the last to the first, as the other vector
- * tiers do: bit tests make 16 codes, a byte table looks them up, and another, whose indices are the
- * running number of the zero codes, puts the next level's bytes in their place. */
+ * tiers do: planes become 64 codes, a byte table looks them up, and the next level's bytes are put
+ * where codes are zero. */
 #include "codec/lane_level.h"
+#include "codec/ops_neon_gaps.h"
 #include "codec/ops_neon_vector.h"
-
-/* Byte i gets how many of bytes 0 to i are 1; all are 0 or 1. */
-static LP_ALWAYS_INLINE uint8x16_t count_up_to(uint8x16_t ones)
-{
-    const uint8x16_t zero = vdupq_n_u8(0);
-
-    ones = vaddq_u8(ones, vextq_u8(zero, ones, 15));
-    ones = vaddq_u8(ones, vextq_u8(zero, ones, 14));
-    ones = vaddq_u8(ones, vextq_u8(zero, ones, 12));
-    return vaddq_u8(ones, vextq_u8(zero, ones, 8));
-}
 
 static LP_ALWAYS_INLINE void decode_level_of(const struct lane_level *level, const uint32_t width,
                                              uint8_t *dst)
 {
     const uint8x16_t table = vcombine_u8(vcreate_u8(level->table), vcreate_u8(0));
-    const uint8x16_t one = vdupq_n_u8(1);
     const uint32_t count = level->count;
     const uint8_t *next = level->next;
 
     for (uint32_t i = 0; i < count; i += 64) {
-        uint64_t plane[3];
+        const uint64_t valid = count - i < 64 ? (UINT64_C(1) << (count - i)) - 1 : UINT64_MAX;
+        struct bytes codes;
+        const uint64_t some = load_codes(level->src, level->bit + i, count, width, valid, &codes);
 
-        for (uint32_t p = 0; p < width; p++)
-            plane[p] = lp_lane_load_bits(level->src, level->bit + (uint64_t)p * count + i);
-        for (uint32_t j = i; j < i + 64 && j < count; j += LP_NEON_BLOCK) {
-            uint8x16_t codes = vdupq_n_u8(0), zero, index;
-
-            for (uint32_t p = 0; p < width; p++) {
-                codes =
-                    vorrq_u8(codes, vandq_u8(spread_16(plane[p]), vdupq_n_u8((uint8_t)(1u << p))));
-                plane[p] >>= LP_NEON_BLOCK;
-            }
-            zero = vceqzq_u8(codes);
-            index = count_up_to(vandq_u8(zero, one));
-            vst1q_u8(dst + j, vbslq_u8(zero, vqtbl1q_u8(vld1q_u8(next), vsubq_u8(index, one)),
-                                       vqtbl1q_u8(table, codes)));
-            next += vgetq_lane_u8(index, 15);
-        }
+        for (uint32_t k = 0; k < 4; k++)
+            vst1q_u8(dst + i + 16 * (size_t)k, vqtbl1q_u8(table, codes.part[k]));
+        next = open_gaps(1, ~some & valid, next, dst + i);
     }
 }
 

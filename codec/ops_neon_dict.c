@@ -10,37 +10,6 @@
 /* Levels of fewer codes are not worth filling tables. */
 #define FEW_CODES 24u
 
-/* --- codes ----------------------------------------------------------------------------------- */
-
-/* Codes of a block, those that do not count being zero; returns which codes are not. */
-static LP_ALWAYS_INLINE uint64_t load_codes(const struct dict_level *level, uint32_t at,
-                                            uint64_t valid, struct bytes *ret_codes)
-{
-    const uint8x16_t bit = bit_of_byte();
-    uint8x16_t weight = vdupq_n_u8(1);
-    uint64_t from = level->bit + at, any = 0;
-    struct bytes codes;
-
-    for (uint32_t i = 0; i < 4; i++)
-        codes.part[i] = vdupq_n_u8(0);
-    for (uint32_t p = 0; p < level->width; p++, from += level->count) {
-        const uint64_t plane = lp_lane_load_bits(level->src, from) & valid;
-        const uint8x16_t bytes = vcombine_u8(vcreate_u8(plane), vcreate_u8(0));
-
-        for (uint32_t i = 0; i < 4; i++) {
-            const uint8x16_t index =
-                vcombine_u8(vdup_n_u8((uint8_t)(2 * i)), vdup_n_u8((uint8_t)(2 * i + 1)));
-
-            codes.part[i] =
-                vbslq_u8(weight, vtstq_u8(vqtbl1q_u8(bytes, index), bit), codes.part[i]);
-        }
-        weight = vaddq_u8(weight, weight);
-        any |= plane;
-    }
-    *ret_codes = codes;
-    return any;
-}
-
 /* --- values ---------------------------------------------------------------------------------- */
 
 /* Byte b of the values of codes 64 * q to 64 * q + 63 in part[b][q]. */
@@ -146,7 +115,8 @@ static LP_ALWAYS_INLINE bool decode_level_of(const struct dict_level *level,
         const uint64_t valid = n < DICT_BLOCK ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
         uint8_t *const out = n < DICT_BLOCK ? last : dst;
         struct bytes codes;
-        const uint64_t zero = ~load_codes(level, at, valid, &codes) & valid;
+        const uint64_t zero = valid & ~load_codes(level->src, level->bit + at, level->count,
+                                                  level->width, valid, &codes);
 
         for (uint32_t i = 0; i < 4; i++)
             most = vmaxq_u8(most, codes.part[i]);

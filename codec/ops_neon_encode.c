@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Encoding lane records with NEON: bit tests and pairwise sums make planes of places. */
 #include "codec/lane_places.h"
+#include "codec/ops_neon_gaps.h"
 #include "codec/ops_neon_vector.h"
 #include "codec/shape.h"
 
@@ -45,8 +46,7 @@ static uint32_t code_level(const struct look_up *look_up, const uint8_t *from, u
 
         if (count - i < 64)
             behind &= (UINT64_C(1) << (count - i)) - 1;
-        for (; behind != 0; behind &= behind - 1)
-            *left++ = from[i + (uint32_t)__builtin_ctzll(behind)];
+        left = close_gaps(1, behind, from + i, left);
     }
     return (uint32_t)(left - first_left);
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_neon.sh FOLDER: cross-compile base, codec and the tests of the CPU tiers for aarch64 into
 # FOLDER, and run them under emulation: NEON against scalar, and the golden files through both. They
-# run as on the first CPUs of the architecture, so that no instruction of a later one goes unnoticed,
-# and as on one with all that came since. With LP_ARM64_RUN that command runs them, once.
+# run as on the first CPUs of the architecture, so that no instruction of a later one goes
+# unnoticed, and as on one with all that came since. With LP_ARM64_RUN that command runs them, once.
 # Ends with 77 where there is no cross compiler or no emulator, 2 on bad usage, and with what the
 # compiler or a test ended with where one fails.
 set -u -o pipefail
