@@ -12,13 +12,14 @@
 
 /* How masks are chosen. */
 struct lp_ibp_params {
-    uint32_t word_bytes;   /* 4 or 8 */
-    uint32_t record_bytes; /* a multiple of word_bytes */
-    uint32_t align_bytes;  /* of stored records: a power of two; 0: 4 */
-    float threshold;       /* above 0: no other is tried, and no other choice */
-    bool exact;            /* the published choice: one threshold for all, by the bits it saves */
-    uint64_t rival_bytes;  /* what the sample takes in another way, 0: not known. Groups are not
-                              looked for where one set of masks takes much more */
+    uint32_t word_bytes;    /* 4 or 8 */
+    uint32_t record_bytes;  /* a multiple of word_bytes */
+    uint32_t align_bytes;   /* of stored records: a power of two; 0: 4 */
+    float threshold;        /* above 0: no other is tried, and no other choice */
+    bool exact;             /* the published choice: one threshold for all, by the bits it saves */
+    const uint64_t *counts; /* borrowed, of lp_codec_ibp_count() on these records; NULL: not made */
+    uint64_t rival_bytes;   /* what the sample takes in another way, 0: not known. Groups are not
+                               looked for where one set of masks takes much more */
 };
 
 /* A set of masks that was tried: those of a threshold, or those chosen position by position. */
@@ -78,10 +79,15 @@ int lp_codec_ibp_learn_groups(struct lp_ibp *ret_ibp, const struct lp_ibp_params
                               uint64_t table_records, const void *sample, uint64_t n_records,
                               struct lp_ibp_trial *ret_taken, struct lp_error *err);
 
-/* What lp_codec_ibp_learn() can't get stored_bytes below, from one pass that counts bits: of words
- * of 4 bytes and of 8; 0: not known. LP_ENOMEM. */
-int lp_codec_ibp_least(uint64_t ret_stored_bytes[2], uint32_t record_bytes, const void *sample,
+/* In how many of n_records records, back to back, each bit is set: [8 * p + b] is bit b of byte p.
+ * *ret_counts returns new, lp_mem_free() frees it. LP_ENOMEM. */
+int lp_codec_ibp_count(uint64_t **ret_counts, uint32_t record_bytes, const void *sample,
                        uint64_t n_records, struct lp_error *err);
+
+/* What lp_codec_ibp_learn() can't get stored_bytes below, from counts of these records: of words of
+ * 4 bytes and of 8; 0: not known. */
+void lp_codec_ibp_least(const uint64_t *counts, uint32_t record_bytes, uint64_t n_records,
+                        uint64_t ret_stored_bytes[2]);
 
 /* Whether lp_codec_ibp_learn_groups() looks for groups, where one set of masks takes so much. */
 bool lp_codec_ibp_tries_groups(const struct lp_ibp_params *params, uint64_t n_records,

@@ -209,6 +209,7 @@ static int learn_group(const struct study *study, struct lp_ibp *ibp, uint32_t g
         if (study->looked_at[i].group == group)
             memcpy(study->gathered + n++ * bytes, study->looked_at[i].record, bytes);
     params.exact = quick;
+    params.counts = NULL;
     LP_TRY(rc, lp_codec_ibp_learn(&one, &params, study->gathered, n, NULL, err));
     memcpy(ibp->set[group].mask, one.set->mask, ibp->n_words * sizeof(*one.set->mask));
     memcpy(ibp->set[group].value, one.set->value, ibp->n_words * sizeof(*one.set->value));

@@ -26,8 +26,9 @@ struct learner {
     uint32_t n_words;
     const uint8_t *sample; /* borrowed */
     uint64_t n_records;
-    uint64_t *counts; /* owned; [w * j + b]: records in which bit b of word j is set */
-    uint8_t *lanes;   /* owned; struct lp_ibp_score */
+    const uint64_t *counts; /* [w * j + b]: records in which bit b of word j is set */
+    uint64_t *own_counts;   /* owned; NULL: the caller has counted */
+    uint8_t *lanes;         /* owned; struct lp_ibp_score */
     struct lp_ibp_report report;
 };
 
@@ -48,34 +49,30 @@ static int learner_init(struct learner *learner, const struct lp_ibp_params *par
     learner->n_words = bytes / s;
     learner->sample = sample;
     learner->n_records = n_records;
-    learner->counts = lp_mem_zalloc((size_t)bytes * 8 * sizeof(*learner->counts));
     learner->lanes = lp_mem_alloc_aligned(64, (size_t)bytes * 3 * LP_IBP_LANES);
-    if (learner->counts != NULL && learner->lanes != NULL) {
-        memset(learner->lanes, 0, (size_t)bytes * 3 * LP_IBP_LANES);
-        return 0;
-    }
-    lp_mem_free(learner->counts);
-    lp_mem_free(learner->lanes);
-    return lp_error_set(err, LP_ENOMEM, "no memory to learn masks of records of %u bytes", bytes);
+    if (learner->lanes == NULL)
+        return lp_error_set(err, LP_ENOMEM, "no memory to learn masks of records of %u bytes",
+                            bytes);
+    memset(learner->lanes, 0, (size_t)bytes * 3 * LP_IBP_LANES);
+    return 0;
 }
 
 static void learner_fini(struct learner *learner)
 {
-    lp_mem_free(learner->counts);
+    lp_mem_free(learner->own_counts);
     lp_mem_free(learner->lanes);
 }
 
 static int count_bits(struct learner *learner, struct lp_error *err)
 {
-    const uint32_t bytes = learner->params.record_bytes;
-    void *scratch = lp_mem_alloc_aligned(64, lp_ibp_count_scratch(bytes));
+    int rc;
 
-    if (scratch == NULL)
-        return lp_error_set(err, LP_ENOMEM, "no memory to count the bits of records of %u bytes",
-                            bytes);
-    memset(scratch, 0, lp_ibp_count_scratch(bytes));
-    lp_codec_ops()->ibp_count(learner->sample, learner->n_records, bytes, scratch, learner->counts);
-    lp_mem_free(scratch);
+    learner->counts = learner->params.counts;
+    if (learner->counts != NULL)
+        return 0;
+    LP_TRY(rc, lp_codec_ibp_count(&learner->own_counts, learner->params.record_bytes,
+                                  learner->sample, learner->n_records, err));
+    learner->counts = learner->own_counts;
     return 0;
 }
 

@@ -194,7 +194,23 @@ void lp_codec_lane_fini(struct lp_lane *lane)
     lane->columns = NULL;
 }
 
-/* Bits by which codes are shorter than raw exponents, of all exponents, with this base. */
+/* Bits by which codes are shorter than raw exponents, of all exponents, with this base: exponent by
+ * exponent where they are few, else symbol by symbol. */
+static uint64_t saved_of_few(const struct lp_lane *lane, const struct lp_lane_counts *counts,
+                             uint32_t base)
+{
+    const uint32_t raw_bits = lane->cost_bits[lane->n_levels], mask = lane->exponent_mask;
+    uint64_t bits = 0;
+
+    for (uint32_t e = counts->low; e <= counts->high; e++) {
+        const uint8_t place = lane->place_of[(e - base) & mask];
+
+        bits +=
+            (uint64_t)counts->hist[e] * (raw_bits - lane->cost_bits[place >> LP_LANE_LEVEL_SHIFT]);
+    }
+    return bits;
+}
+
 static uint64_t saved_bits(const struct lp_lane *lane, const struct lp_lane_counts *counts,
                            uint32_t base)
 {
@@ -202,6 +218,8 @@ static uint64_t saved_bits(const struct lp_lane *lane, const struct lp_lane_coun
     const uint16_t *rank = lane->rank;
     uint64_t bits = 0;
 
+    if (counts->high - counts->low < lane->n_symbols)
+        return saved_of_few(lane, counts, base);
     for (uint32_t k = 0; k < lane->n_levels; k++) {
         const uint16_t *const end = rank + (1u << lane->widths[k]) - 1;
         uint64_t n = 0;

@@ -89,31 +89,35 @@ static uint64_t least_stored(uint64_t bits, uint32_t word_bytes, uint32_t record
     return raw_bytes - LP_MIN((bits + 7) / 8, raw_bytes);
 }
 
-int lp_codec_ibp_least(uint64_t ret_stored_bytes[2], uint32_t record_bytes, const void *sample,
+int lp_codec_ibp_count(uint64_t **ret_counts, uint32_t record_bytes, const void *sample,
                        uint64_t n_records, struct lp_error *err)
 {
     const size_t scratch_bytes = lp_ibp_count_scratch(record_bytes);
-    uint64_t *counts;
+    uint64_t *const counts = lp_mem_zalloc((size_t)record_bytes * 8 * sizeof(*counts));
+    uint8_t *const scratch = lp_mem_alloc_aligned(64, scratch_bytes);
+
+    if (counts == NULL || scratch == NULL) {
+        lp_mem_free(counts);
+        lp_mem_free(scratch);
+        return lp_error_set(err, LP_ENOMEM, "no memory to count the bits of records of %u bytes",
+                            record_bytes);
+    }
+    memset(scratch, 0, scratch_bytes);
+    lp_codec_ops()->ibp_count(sample, n_records, record_bytes, scratch, counts);
+    lp_mem_free(scratch);
+    *ret_counts = counts;
+    return 0;
+}
+
+void lp_codec_ibp_least(const uint64_t *counts, uint32_t record_bytes, uint64_t n_records,
+                        uint64_t ret_stored_bytes[2])
+{
     uint64_t bits[2];
-    uint8_t *scratch;
-    int rc = 0;
 
     ret_stored_bytes[0] = ret_stored_bytes[1] = 0;
     if (n_records == 0 || n_records > RECORDS_MAX)
-        return 0;
-    counts = lp_mem_zalloc((size_t)record_bytes * 8 * sizeof(*counts));
-    scratch = lp_mem_alloc_aligned(64, scratch_bytes);
-    if (counts != NULL && scratch != NULL) {
-        memset(scratch, 0, scratch_bytes);
-        lp_codec_ops()->ibp_count(sample, n_records, record_bytes, scratch, counts);
-        most_saved_in_all(counts, record_bytes / 4, n_records, bits);
-        ret_stored_bytes[0] = least_stored(bits[0], 4, record_bytes, n_records);
-        ret_stored_bytes[1] = least_stored(bits[1], 8, record_bytes, n_records);
-    } else {
-        rc = lp_error_set(err, LP_ENOMEM, "no memory to count the bits of records of %u bytes",
-                          record_bytes);
-    }
-    lp_mem_free(counts);
-    lp_mem_free(scratch);
-    return rc;
+        return;
+    most_saved_in_all(counts, record_bytes / 4, n_records, bits);
+    ret_stored_bytes[0] = least_stored(bits[0], 4, record_bytes, n_records);
+    ret_stored_bytes[1] = least_stored(bits[1], 8, record_bytes, n_records);
 }

@@ -289,6 +289,7 @@ int lp_codec_plan(struct lp_table *ret_table, const struct lp_geometry *geometry
     if (rc == 0 && ret_prices != NULL)
         *ret_prices = planner->prices;
     lp_mem_free(planner->record);
+    lp_mem_free(planner->ibp_counts);
 
 free:
     lp_mem_free(planner);

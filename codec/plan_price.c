@@ -320,6 +320,7 @@ static int price_ibp(const struct lp_planner *planner, struct lp_candidate *cand
                                                                 : planner->params.align_bytes,
                                          .threshold = planner->params.ibp_threshold,
                                          .exact = planner->params.ibp_exact,
+                                         .counts = planner->ibp_counts,
                                          .rival_bytes = cheapest_so_far(planner)};
     struct lp_ibp_trial taken;
     struct lp_ibp ibp;
@@ -394,6 +395,21 @@ static struct lp_candidate *add_candidate(struct lp_planner *planner,
     return candidate;
 }
 
+/* Counts of bits serve both sizes of words, and say first what is worth a look. */
+static int count_for_ibp(struct lp_planner *planner, struct lp_error *err)
+{
+    const uint32_t record_bytes = planner->base.record_bytes;
+    const uint64_t n_records = planner->sample_records;
+    int rc;
+
+    if (n_records == 0 || record_bytes % 4 != 0)
+        return 0;
+    LP_TRY(rc,
+           lp_codec_ibp_count(&planner->ibp_counts, record_bytes, planner->sample, n_records, err));
+    lp_codec_ibp_least(planner->ibp_counts, record_bytes, n_records, planner->ibp_least);
+    return 0;
+}
+
 int lp_codec_plan_price(struct lp_planner *planner, struct lp_candidate candidates[LP_PRICES_MAX],
                         uint32_t *ret_n, bool everything, struct lp_error *err)
 {
@@ -401,8 +417,7 @@ int lp_codec_plan_price(struct lp_planner *planner, struct lp_candidate candidat
 
     *ret_n = 0;
     if (planner->params.codec == LP_CODEC_AUTO && !everything)
-        LP_TRY(rc, lp_codec_ibp_least(planner->ibp_least, planner->base.record_bytes,
-                                      planner->sample, planner->sample_records, err));
+        LP_TRY(rc, count_for_ibp(planner, err));
     price_raw(planner, add_candidate(planner, candidates, ret_n, LP_CODEC_RAW, 0));
     for (size_t i = 0; planner->sample_records > 0 && i < LP_ARRAY_LEN(pricers); i++) {
         const struct pricer *const pricer = &pricers[i];

@@ -15,6 +15,7 @@ struct lp_planner {
     struct lp_sample whole; /* the layout of a sample that is the tensor */
     uint8_t *record;        /* room for one coded record; behind it: */
     uint8_t *scratch;       /* room for its elements */
+    uint64_t *ibp_counts;   /* owned; NULL: nobody needed them */
     uint64_t ibp_least[2];  /* what ibp can't store the sample in less than, by size of its words:
                                4, 8; 0: not known */
     struct lp_prices prices;
