@@ -18,6 +18,7 @@ struct bench_ops_job {
     struct lp_lane lane;
     struct lp_ibp ibp;
     struct lp_dict dict;
+    struct lp_counts counts;
     uint8_t *elements, *coded, *back; /* BENCH_OPS_ROOM_BYTES each */
     uint32_t stored[BENCH_OPS_BYTES / 64];
     uint32_t pitch; /* of coded records */
@@ -40,7 +41,7 @@ void bench_ops_time(struct bench_ops_job *job, const char *op, const char *what,
 /* LP_EINTERNAL: what was decoded is not what was encoded. */
 int bench_ops_compare(const struct bench_ops_job *job);
 
-/* Rows of codecs dict and sparse. */
+/* Rows of codecs dict and sparse, and of counts. */
 int bench_ops_values(struct bench_ops_job *job, const struct lp_codec_ops *ops);
 
 #endif

@@ -3,13 +3,20 @@
  * and what is added to the bits of the product. Both are then expanded to where they belong, as
  * codec/ops_avx512_sparse.c does with values, and the first is multiplied by the scales of columns
  * there. An element as it is has 0 for the first and its bits for the second, and so has, with
- * zeros for both, an element that has no symbol: no lane needs a mask.
+ * zeros for both, an element that has no symbol: no lane needs a mask. Where symbols are few they
+ * are put between zeros one by one instead.
  *
  * Instructions with a rounding mode of their own neither see that of the thread nor set flags. */
+#include "base/bytes.h"
 #include "codec/ops_avx512.h"
 #include "codec/ops_sparse.h"
 #include "codec/sparse_places.h"
 
+#include <string.h>
+
+/* Fewer than one in so many are put one by one: of one in 20 that takes two thirds of the time, of
+ * one in 10 an eighth more. */
+#define FEW_OF 16u
 #define LANES 16u
 #define NEAREST (_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 #define SYMBOLS_MAX (LP_FORMAT_RECORD_BYTES_MAX / LP_FORMAT_COUNTS_SYMBOL_BYTES)
@@ -51,6 +58,37 @@ static LP_ALWAYS_INLINE __m512i put_together(const struct parts *parts, uint32_t
         _mm512_castps_si512(_mm512_mul_round_ps(scaled, _mm512_loadu_ps(columns), NEAREST)), added);
 }
 
+/* One symbol. */
+static LP_ALWAYS_INLINE uint32_t element_of(uint32_t symbol, __m128 row, __m128 column)
+{
+    const __m128 count =
+        _mm_cvt_roundu32_ss(row, (symbol >> LP_FORMAT_COUNTS_RESIDUAL_BITS) + 1, NEAREST);
+    const __m128 product = _mm_mul_round_ss(_mm_mul_round_ss(count, row, NEAREST), column, NEAREST);
+    const uint32_t residual =
+        symbol % (1u << LP_FORMAT_COUNTS_RESIDUAL_BITS) - LP_FORMAT_COUNTS_RESIDUAL_BIAS;
+    const uint32_t bits = (uint32_t)_mm_cvtsi128_si32(_mm_castps_si128(product)) + residual;
+
+    return symbol < LP_FORMAT_COUNTS_SYMBOLS ? bits : symbol;
+}
+
+/* Few of them, put between zeros one by one. */
+static void spread_few(const float *columns, uint32_t row, const uint64_t *map, uint32_t n,
+                       const uint8_t *in, uint8_t *dst)
+{
+    const __m128 scale = _mm_castsi128_ps(_mm_cvtsi32_si128((int)row));
+
+    memset(dst, 0, (size_t)n * LP_FORMAT_COUNTS_SYMBOL_BYTES);
+    for (uint32_t w = 0; w < lp_sparse_map_words(n); w++) {
+        for (uint64_t word = map[w]; word != 0; word = _blsr_u64(word)) {
+            const uint64_t i = 64 * w + _tzcnt_u64(word);
+
+            lp_store_u32(dst + i * LP_FORMAT_COUNTS_SYMBOL_BYTES,
+                         element_of(lp_load_u32(in), scale, _mm_load_ss(columns + i)));
+            in += LP_FORMAT_COUNTS_SYMBOL_BYTES;
+        }
+    }
+}
+
 static void counts_spread(const struct lp_counts *counts, uint32_t row, const uint64_t *map,
                           uint32_t n, const void *symbols, void *dst)
 {
@@ -62,6 +100,10 @@ static void counts_spread(const struct lp_counts *counts, uint32_t row, const ui
 
     for (uint32_t w = 0; w < lp_sparse_map_words(n); w++)
         m += (uint32_t)_mm_popcnt_u64(map[w]);
+    if (m < n / FEW_OF) {
+        spread_few(counts->columns, row, map, n, in, dst);
+        return;
+    }
     for (uint32_t at = 0; at < m; at += LANES)
         take_apart(in + (size_t)at * LP_FORMAT_COUNTS_SYMBOL_BYTES, scale, &parts, at);
     for (uint32_t at = 0; at < n; at += LANES, out += LANES * LP_FORMAT_COUNTS_SYMBOL_BYTES) {
