@@ -161,6 +161,51 @@ Test(codec_counts, learning_leaves_other_values_alone)
     ASSERT_NO_LEAK();
 }
 
+/* Infinities, NaN, denormals and the extremes of f32 are no counts, alone or among some. */
+Test(codec_counts, learning_survives_special_values)
+{
+    static float elements[ROWS * COLUMNS], special[ROWS * COLUMNS];
+    uint32_t *const words = (uint32_t *)elements;
+
+    samples_fill(SAMPLES_SPECIAL, LP_DTYPE_F32, ROWS * COLUMNS, 1, special);
+    for (uint32_t of = 1; of <= 64; of *= 4) {
+        struct lp_sparse sparse;
+        uint64_t state = of;
+
+        counts_data_fill(&rows_and_columns, elements);
+        for (uint32_t i = 0; i < ROWS * COLUMNS; i++)
+            if (words[i] != 0 && samples_next(&state) % of == 0)
+                memcpy(&words[i], &special[i], sizeof(words[i]));
+        cr_assert_eq(learn_from(&sparse, &rows_and_columns, elements, NULL), 0);
+        cr_assert(of < 16 || sparse.values == LP_SPARSE_VALUES_COUNTS, "one in %u", of);
+        (void)code_all(&sparse, ROWS, COLUMNS, (const uint8_t *)elements);
+        lp_codec_sparse_fini(&sparse);
+    }
+    ASSERT_NO_LEAK();
+}
+
+/* Counts of rows with the smallest and the largest values that f32 has normal ones of: the scales
+ * would be out of range, and what is done about it is exact. */
+Test(codec_counts, learning_survives_extreme_scales)
+{
+    static const int32_t exponents[] = {-120, -60, 60, 110};
+    static float elements[ROWS * COLUMNS];
+    uint32_t *const words = (uint32_t *)elements;
+
+    for (size_t i = 0; i < LP_ARRAY_LEN(exponents); i++) {
+        struct lp_sparse sparse;
+
+        counts_data_fill(&rows_and_columns, elements);
+        for (uint32_t k = 0; k < ROWS * COLUMNS; k++)
+            if (words[k] != 0)
+                words[k] += (uint32_t)exponents[i] << 23;
+        cr_assert_eq(learn_from(&sparse, &rows_and_columns, elements, NULL), 0);
+        (void)code_all(&sparse, ROWS, COLUMNS, (const uint8_t *)elements);
+        lp_codec_sparse_fini(&sparse);
+    }
+    ASSERT_NO_LEAK();
+}
+
 /* Any allocation may fail: a code, nothing leaked, and a retry works. */
 Test(codec_counts, learning_survives_failing_allocations)
 {
@@ -471,7 +516,7 @@ Test(codec_counts, odd_values_come_back)
     ASSERT_NO_LEAK();
 }
 
-/* A whole table, in both layouts, in records of one row and of several. */
+/* A whole table, asked for or chosen, in both layouts, in records of one row and of several. */
 Test(codec_counts, tables_come_back)
 {
     static float elements[ROWS * COLUMNS], back[ROWS * COLUMNS];
@@ -488,6 +533,7 @@ Test(codec_counts, tables_come_back)
         char text[96];
 
         packed_must(&packed, LP_DTYPE_F32, 2, dims, &params, elements);
+        cr_assert_eq(packed.table.codec, LP_CODEC_SPARSE, "%s", packed.table.reason);
         lp_codec_table_describe(&packed.table, text, sizeof(text));
         cr_assert(params.record_rows != 1 || strstr(text, "counts") != NULL, "%s", text);
         cr_assert_eq(
