@@ -11,6 +11,7 @@
 
 #include <criterion/criterion.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #define ELEMENTS 4096u
@@ -258,6 +259,69 @@ Test(codec_dict, learning_is_exact_and_best)
                 }
             }
             lp_codec_dict_fini(&dict);
+        }
+    }
+    ASSERT_NO_LEAK();
+}
+
+struct ranked {
+    uint64_t value;
+    uint32_t count;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct ranked *const x = a, *const y = b;
+
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return x->value < y->value ? -1 : x->value > y->value;
+}
+
+/* All distinct values of n elements, by count and value, counted the slow way. */
+static uint32_t rank_values(uint32_t elem_bytes, uint32_t n, struct ranked *ranked)
+{
+    static struct ranked all[ELEMENTS];
+    uint32_t n_distinct = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        all[i] = (struct ranked){lp_load_uint(elements + (size_t)i * elem_bytes, elem_bytes), 0};
+    qsort(all, n, sizeof(all[0]), by_rank);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == 0 || all[i].value != all[i - 1].value)
+            ranked[n_distinct++] = all[i];
+        ranked[n_distinct - 1].count++;
+    }
+    qsort(ranked, n_distinct, sizeof(ranked[0]), by_rank);
+    return n_distinct;
+}
+
+/* The values are the most frequent ones, in order, of equals the smaller ones first: also where
+ * their counts are large, where more values than have a symbol are equally frequent, and where all
+ * are. */
+Test(codec_dict, values_are_the_most_frequent)
+{
+    static const uint32_t counts[] = {1, 2, 7, 100, 300, 1000, 1100, 3000, 4096};
+    static struct ranked ranked[ELEMENTS];
+
+    for (size_t s = 0; s < LP_ARRAY_LEN(sizes); s++) {
+        for (size_t c = 0; c < 2 * LP_ARRAY_LEN(counts); c++) {
+            const uint32_t n_values = sizes[s] == 1 ? LP_MIN(counts[c / 2], 256) : counts[c / 2];
+            uint64_t payload;
+            struct lp_dict dict;
+
+            fill_ranked(sizes[s], ELEMENTS, n_values, c);
+            for (uint32_t i = 0; c % 2 == 1 && i < ELEMENTS; i++) /* each about as often */
+                lp_store_uint(elements + (size_t)i * sizes[s], sizes[s],
+                              value_of(i * 7 % n_values, sizes[s]));
+            cr_assert_eq(lp_codec_dict_learn(&dict, sizes[s], elements, ELEMENTS, &payload, NULL),
+                         0);
+            cr_assert_leq(dict.n_values, rank_values(sizes[s], ELEMENTS, ranked));
+            for (uint32_t i = 0; i < dict.n_values; i++)
+                cr_assert_eq(lp_load_uint(dict.values + (size_t)i * sizes[s], sizes[s]),
+                             ranked[i].value, "value %u of %u, %u bytes", i, n_values, sizes[s]);
+            lp_codec_dict_fini(&dict);
+            memset(ranked, 0, sizeof(ranked));
         }
     }
     ASSERT_NO_LEAK();
