@@ -87,15 +87,20 @@ static LP_ALWAYS_INLINE void put_values(const struct tables *t, const uint32_t e
     }
 }
 
+/* The first n of 64 codes, and up to seven more. */
 static LP_ALWAYS_INLINE void put_one_by_one(const uint8_t *values, const uint32_t elem_bytes,
-                                            const struct bytes *codes, uint8_t *dst)
+                                            const struct bytes *codes, uint32_t n, uint8_t *dst)
 {
     uint8_t code[DICT_BLOCK];
 
     for (uint32_t i = 0; i < 4; i++)
         vst1q_u8(code + 16 * (size_t)i, codes->part[i]);
-    for (uint32_t i = 0; i < DICT_BLOCK; i++)
-        memcpy(dst + i * elem_bytes, values + code[i] * elem_bytes, elem_bytes);
+    for (uint32_t i = 0; i < n; i += 8, dst += 8 * elem_bytes) {
+        const uint64_t eight = lp_load_u64(code + i);
+
+        for (uint32_t k = 0; k < 8; k++)
+            memcpy(dst + k * elem_bytes, values + (eight >> 8 * k & 0xff) * elem_bytes, elem_bytes);
+    }
 }
 
 /* --- levels ---------------------------------------------------------------------------------- */
@@ -123,7 +128,7 @@ static LP_ALWAYS_INLINE bool decode_level_of(const struct dict_level *level,
         if (registers > 0)
             put_values(&tables, elem_bytes, registers, &codes, out);
         else
-            put_one_by_one(level->table, elem_bytes, &codes, out);
+            put_one_by_one(level->table, elem_bytes, &codes, n, out);
         next = open_gaps(elem_bytes, zero, next, out);
         if (n < DICT_BLOCK)
             memcpy(dst, last, (size_t)n * elem_bytes);
