@@ -274,6 +274,7 @@ static int price_sparse(const struct lp_planner *planner, struct lp_candidate *c
         return rc;
     }
     table->sparse = sparse;
+    lp_codec_table_describe(table, price->note, sizeof(price->note));
     price_sample(planner, candidate);
     return 0;
 }
