@@ -6,15 +6,9 @@
  */
 #include "base/alloc.h"
 #include "codec/dict.h"
+#include "codec/dict_places.h"
 
 #include <string.h>
-
-/* Places per value in the hash table, at least: few values are then pushed on by another. */
-#define SLOTS_PER_VALUE 4u
-#define SLOT_BITS_MIN 6u
-#define SLOT_BITS_BYTE 8u            /* a place for each value of one byte */
-#define HASH_FACTOR 0x9e3779b1u      /* 2^32 over the golden ratio: Knuth's multiplicative hash */
-#define HASH_FACTOR_BYTE (1u << 24u) /* to the upper eight bits, which are the place */
 
 #define META_WIDTHS 1u
 #define META_ZERO_16 6u
@@ -54,50 +48,6 @@ static int set_levels(struct lp_dict *dict, uint32_t n_levels, const uint8_t *wi
     return 0;
 }
 
-/* One block: slack, values, slack, slots. */
-static int alloc_tables(struct lp_dict *dict, struct lp_error *err)
-{
-    const size_t values_bytes = (size_t)lp_round_up_u64(
-        (uint64_t)lp_dict_symbols(dict) * dict->elem_bytes + LP_DICT_SLACK_BYTES, 64);
-    size_t slots_bytes, all_bytes;
-    uint8_t *block;
-
-    dict->hash_factor = dict->elem_bytes == 1 ? HASH_FACTOR_BYTE : HASH_FACTOR;
-    dict->slot_bits = dict->elem_bytes == 1 ? SLOT_BITS_BYTE : SLOT_BITS_MIN;
-    while (dict->elem_bytes > 1 && 1u << dict->slot_bits < SLOTS_PER_VALUE * dict->n_values)
-        dict->slot_bits++;
-    slots_bytes = sizeof(dict->slots[0]) << dict->slot_bits;
-    all_bytes = LP_DICT_SLACK_BYTES + values_bytes + slots_bytes;
-    block = lp_mem_alloc_aligned(64, all_bytes);
-    if (block == NULL)
-        return lp_error_set(err, LP_ENOMEM, "no memory for %u values", (unsigned)dict->n_values);
-    memset(block, 0, all_bytes);
-    dict->values = block + LP_DICT_SLACK_BYTES;
-    dict->slots = (uint32_t *)(void *)(dict->values + values_bytes);
-    return 0;
-}
-
-/* Values and their places in the hash table, most frequent first, so that those are found at once.
- */
-static int set_values(struct lp_dict *dict, const uint8_t *values, struct lp_error *err)
-{
-    const uint32_t mask = (1u << dict->slot_bits) - 1;
-
-    memcpy(dict->values, values, (size_t)dict->n_values * dict->elem_bytes);
-    for (uint32_t i = 0; i < dict->n_values; i++) {
-        const uint64_t word = lp_load_uint(values + (size_t)i * dict->elem_bytes, dict->elem_bytes);
-        uint32_t slot = lp_dict_slot(dict, lp_dict_fold(word));
-
-        if (lp_dict_find(dict, word) != lp_dict_symbols(dict))
-            return lp_error_set(err, LP_ECORRUPT, "dict metadata: value %u appears twice",
-                                (unsigned)i);
-        while (dict->slots[slot] != 0)
-            slot = (slot + 1) & mask;
-        dict->slots[slot] = (i + 1) << 16 | (lp_dict_fold(word) & 0xffff);
-    }
-    return 0;
-}
-
 int lp_codec_dict_init(struct lp_dict *ret_dict, uint32_t elem_bytes, uint32_t n_levels,
                        const uint8_t *widths, uint32_t n_values, const void *values,
                        struct lp_error *err)
@@ -108,12 +58,7 @@ int lp_codec_dict_init(struct lp_dict *ret_dict, uint32_t elem_bytes, uint32_t n
     memset(ret_dict, 0, sizeof(*ret_dict));
     LP_TRY(rc, check_sizes(elem_bytes, n_levels, err));
     LP_TRY(rc, set_levels(&dict, n_levels, widths, n_values, err));
-    LP_TRY(rc, alloc_tables(&dict, err));
-    rc = set_values(&dict, values, err);
-    if (rc < 0) {
-        lp_codec_dict_fini(&dict);
-        return rc;
-    }
+    LP_TRY(rc, lp_codec_dict_place(&dict, values, err));
     *ret_dict = dict;
     return 0;
 }

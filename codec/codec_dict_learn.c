@@ -64,7 +64,9 @@ static int count_narrow(struct study *study, const uint8_t *elements, struct lp_
 static bool count_one(struct study *study, uint64_t value)
 {
     const uint32_t mask = (1u << study->count_bits) - 1;
-    uint32_t slot = lp_dict_fold(value) * HASH_FACTOR >> (32 - study->count_bits);
+    /* Either half of a wide value may be the same for all. */
+    const uint32_t fold = (uint32_t)(value ^ value >> 32);
+    uint32_t slot = fold * HASH_FACTOR >> (32 - study->count_bits);
 
     while (study->counted[slot].count != 0 && study->counted[slot].value != value)
         slot = (slot + 1) & mask;

@@ -24,12 +24,16 @@ struct lp_dict {
     uint32_t last_codes; /* the last level's largest code that has a value */
     uint8_t *values;     /* owned, aligned to 64: elem_bytes per symbol, zeros from n_values up to
                             n_symbols, LP_DICT_SLACK_BYTES on both sides */
-    /* Open addressing: a value stands at the first free place from its hash on, as its symbol + 1
-     * in the upper half and the lower half of lp_dict_fold() in the lower one; 0 where there is
-     * none. 2^slot_bits places, in the block of values. */
-    uint32_t *slots;
-    uint32_t slot_bits;
-    uint32_t hash_factor;
+    /* Where an encoder finds an element's symbol, in the block of values: at a place of its own in
+     * its group, which begins at a place of the group's. Elements of 1 or 2 bytes have groups of
+     * neighbours; wider ones have both from a hash that keeps all values apart. */
+    uint32_t *group_at;
+    uint16_t *symbol_at; /* of narrow elements; n_symbols where nothing stands */
+    uint8_t *entry_at;   /* of wider ones: a value and its symbol, elem_bytes each; where nothing
+                            stands a value that stands elsewhere */
+    uint32_t group_shift, place_shift, place_mask; /* of the hash */
+    uint32_t hash_factor; /* 0: there is no hash, and each wider element is compared with all values
+                             in turn */
 };
 
 static inline uint32_t lp_dict_symbols(const struct lp_dict *dict)
@@ -37,41 +41,39 @@ static inline uint32_t lp_dict_symbols(const struct lp_dict *dict)
     return dict->first[dict->n_levels];
 }
 
-/* What is hashed: either half of a wide value may be the same for all. */
-static inline uint32_t lp_dict_fold(uint64_t word)
-{
-    return (uint32_t)(word ^ word >> 32);
-}
+/* Elements of 1 or 2 bytes in a group differ in so many bits, the lowest ones. */
+#define LP_DICT_NEAR_BITS 6u
 
-/* Where to begin looking for a value. One-byte values stand at their own place: the factor only
- * shifts them up. */
-static inline uint32_t lp_dict_slot(const struct lp_dict *dict, uint32_t fold)
-{
-    return fold * dict->hash_factor >> (32 - dict->slot_bits);
-}
-
-/* The symbol of a value, or n_symbols: it has none. elem_bytes is the dictionary's. */
+/* What gives group and place of an element; elem_bytes is the dictionary's, and with 4 or 8
+ * hash_factor is not 0. Values have few bits in common with numbers that are drawn at random: often
+ * only their upper ones are used, which are folded down before the factor spreads them. */
 static inline __attribute__((always_inline)) uint32_t
-lp_dict_find_of(const struct lp_dict *dict, const uint32_t elem_bytes, uint64_t word)
+lp_dict_hash(const struct lp_dict *dict, const uint32_t elem_bytes, uint64_t word)
 {
-    const uint32_t fold = lp_dict_fold(word), mask = (1u << dict->slot_bits) - 1;
-    uint32_t slot = lp_dict_slot(dict, fold);
+    uint32_t fold = (uint32_t)word;
 
-    for (; dict->slots[slot] != 0; slot = (slot + 1) & mask) {
-        const uint32_t symbol = (dict->slots[slot] >> 16) - 1;
-
-        if ((uint16_t)dict->slots[slot] == (uint16_t)fold &&
-            (elem_bytes <= 2 ||
-             lp_load_uint(dict->values + (size_t)symbol * elem_bytes, elem_bytes) == word))
-            return symbol;
-    }
-    return lp_dict_symbols(dict);
+    if (elem_bytes <= 2)
+        return fold;
+    if (elem_bytes == 8)
+        fold += (uint32_t)(word >> 32) * dict->hash_factor;
+    return (fold ^ fold >> 16) * dict->hash_factor;
 }
 
-static inline uint32_t lp_dict_find(const struct lp_dict *dict, uint64_t word)
+static inline __attribute__((always_inline)) uint32_t
+lp_dict_group(const struct lp_dict *dict, const uint32_t elem_bytes, uint32_t hash)
 {
-    return lp_dict_find_of(dict, dict->elem_bytes, word);
+    return elem_bytes <= 2 ? hash >> LP_DICT_NEAR_BITS : hash >> dict->group_shift;
 }
+
+static inline __attribute__((always_inline)) uint32_t
+lp_dict_place(const struct lp_dict *dict, const uint32_t elem_bytes, uint32_t hash)
+{
+    return elem_bytes <= 2 ? hash & ((1u << LP_DICT_NEAR_BITS) - 1)
+                           : hash >> dict->place_shift & dict->place_mask;
+}
+
+/* The symbol of an element's value, or n_symbols: it has none. */
+uint32_t lp_dict_find(const struct lp_dict *dict, uint64_t word);
 
 /* From parameters to a checked struct. widths and values borrow for the call: n_levels widths,
  * n_values elements in the order of their symbols. LP_ENOTSUP: elements of this size have no

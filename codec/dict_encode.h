@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coding a dict record, the same for tiers without gathers: symbols are found one by one, then go
- * down the levels. Included once by a file of a tier, which has defined before
+/* Coding a dict record, the same for tiers that have no way of their own: symbols are found, then
+ * go down the levels. Included once by a file of a tier, which has defined before
  *
  *   take_level(symbols, count, first, end, codes)
  *                       codes of the symbols below end, first's being 1, and 0 for the others,
@@ -17,42 +17,8 @@
 #define LP_CODEC_DICT_ENCODE_H
 
 #include "codec/dict_level.h"
+#include "codec/dict_look_up.h"
 #include "codec/ops_dict.h"
-
-/* Symbols of all elements; n_symbols + i for element i without one. */
-static LP_ALWAYS_INLINE void dict_look_up_of(const struct lp_dict *dict, const uint32_t elem_bytes,
-                                             const uint8_t *src, uint32_t n, uint16_t *symbols)
-{
-    const uint32_t n_symbols = lp_dict_symbols(dict);
-
-    for (uint32_t i = 0; i < n; i++) {
-        const uint64_t element = lp_load_uint(src + (size_t)i * elem_bytes, elem_bytes);
-        /* A value of one byte stands at its own place or nowhere, which is past all symbols. */
-        const uint32_t symbol = elem_bytes == 1
-                                    ? (dict->slots[lp_dict_slot(dict, (uint32_t)element)] >> 16) - 1
-                                    : lp_dict_find_of(dict, elem_bytes, element);
-
-        symbols[i] = (uint16_t)(symbol < n_symbols ? symbol : n_symbols + i);
-    }
-}
-
-static void dict_look_up(const struct lp_dict *dict, const uint8_t *src, uint32_t n,
-                         uint16_t *symbols)
-{
-    switch (dict->elem_bytes) {
-    case 1:
-        dict_look_up_of(dict, 1, src, n, symbols);
-        break;
-    case 2:
-        dict_look_up_of(dict, 2, src, n, symbols);
-        break;
-    case 4:
-        dict_look_up_of(dict, 4, src, n, symbols);
-        break;
-    default:
-        dict_look_up_of(dict, 8, src, n, symbols);
-    }
-}
 
 static uint32_t dict_encode(const struct lp_dict *dict, const void *src, uint32_t n, void *dst,
                             uint32_t limit_bytes)
@@ -67,7 +33,7 @@ static uint32_t dict_encode(const struct lp_dict *dict, const void *src, uint32_
 
     if (n > LP_LANE_FAST_ELEMENTS_MAX)
         return lp_codec_scalar_dict_encode(dict, src, n, dst, limit_bytes);
-    dict_look_up(dict, src, n, symbols);
+    lp_dict_look_up(dict, src, n, symbols);
     for (uint32_t k = 0; k < dict->n_levels; k++) {
         const uint32_t count = left;
 

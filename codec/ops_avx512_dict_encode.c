@@ -1,137 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coding dict records with AVX-512: sixteen values at a time are hashed and looked for in the
- * dictionary's own table, those that stand further on or have no symbol in a few more rounds; the
- * symbols then go through the levels of levels_avx512.h. */
+/* Coding dict records with AVX-512: symbols, found as in every vector tier, go through the levels
+ * of levels_avx512.h. */
+#include "codec/dict_look_up.h"
 #include "codec/levels_avx512.h"
 #include "codec/ops_dict.h"
 
 #include <string.h>
 
-#define LANES 16u
 #define PLANE_WORDS LP_LEVELS_PLANE_WORDS(LP_LANE_FAST_ELEMENTS_MAX)
-
-/* Values as they are compared: 32 bits each, or 64 in two halves of eight. */
-struct values {
-    __m512i low, high; /* high with elements of 8 bytes only */
-    __m512i fold;
-};
-
-static LP_ALWAYS_INLINE struct values load_values(const uint8_t *src, const uint32_t elem_bytes)
-{
-    struct values v;
-
-    if (elem_bytes == 1)
-        v.low = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)src));
-    else if (elem_bytes == 2)
-        v.low = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)src));
-    else
-        v.low = _mm512_loadu_si512(src);
-    v.fold = v.low;
-    v.high = v.low;
-    if (elem_bytes == 8) {
-        v.high = _mm512_loadu_si512(src + 64);
-        v.fold = _mm512_inserti64x4(
-            _mm512_castsi256_si512(
-                _mm512_cvtepi64_epi32(_mm512_xor_si512(v.low, _mm512_srli_epi64(v.low, 32)))),
-            _mm512_cvtepi64_epi32(_mm512_xor_si512(v.high, _mm512_srli_epi64(v.high, 32))), 1);
-    }
-    return v;
-}
-
-/* Which of the values in mask are those of the symbols. */
-static LP_ALWAYS_INLINE __mmask16 same(const struct lp_dict *dict, const struct values *v,
-                                       const uint32_t elem_bytes, __mmask16 mask, __m512i symbol)
-{
-    const __m512i zero = _mm512_setzero_si512();
-    __m512i low, high;
-
-    if (elem_bytes <= 2)
-        return mask; /* the tag is the value */
-    if (elem_bytes == 4) {
-        low = _mm512_mask_i32gather_epi32(zero, mask, symbol, dict->values, 4);
-        return _mm512_mask_cmpeq_epi32_mask(mask, low, v->low);
-    }
-    low = _mm512_mask_i32gather_epi64(zero, (__mmask8)mask, _mm512_castsi512_si256(symbol),
-                                      dict->values, 8);
-    high = _mm512_mask_i32gather_epi64(zero, (__mmask8)(mask >> 8),
-                                       _mm512_extracti64x4_epi64(symbol, 1), dict->values, 8);
-    return (__mmask16)(_mm512_mask_cmpeq_epi64_mask((__mmask8)mask, low, v->low) |
-                       _mm512_mask_cmpeq_epi64_mask((__mmask8)(mask >> 8), high, v->high) << 8);
-}
-
-/* Symbols of sixteen values; where there is none, those of none. */
-static LP_ALWAYS_INLINE __m512i find_symbols(const struct lp_dict *dict, const struct values *v,
-                                             const uint32_t elem_bytes, __m512i none)
-{
-    const __m512i slots = _mm512_set1_epi32((int)((1u << dict->slot_bits) - 1));
-    const __m512i one = _mm512_set1_epi32(1), low_half = _mm512_set1_epi32(0xffff);
-    const __m512i tag = _mm512_and_si512(v->fold, low_half);
-    const __m128i shift = _mm_cvtsi32_si128((int)(32 - dict->slot_bits));
-    __m512i slot = _mm512_srl_epi32(
-        _mm512_mullo_epi32(v->fold, _mm512_set1_epi32((int)dict->hash_factor)), shift);
-    /* What was found is kept as it stands in the table: clang 14 breaks over a select of symbols.
-     */
-    __m512i entries = _mm512_setzero_si512();
-    __mmask16 open = 0xffff;
-
-    do {
-        const __m512i entry =
-            _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), open, slot, dict->slots, 4);
-        const __m512i symbol = _mm512_sub_epi32(_mm512_srli_epi32(entry, 16), one);
-        const __mmask16 taken = _mm512_test_epi32_mask(entry, entry);
-        const __mmask16 tagged =
-            _mm512_mask_cmpeq_epi32_mask(taken, _mm512_and_si512(entry, low_half), tag);
-        const __mmask16 found = same(dict, v, elem_bytes, tagged, symbol);
-
-        entries = _mm512_mask_mov_epi32(entries, found, entry);
-        open = taken & ~found;
-        slot = _mm512_and_si512(_mm512_add_epi32(slot, one), slots);
-    } while (open != 0);
-    return _mm512_mask_sub_epi32(none, _mm512_test_epi32_mask(entries, entries),
-                                 _mm512_srli_epi32(entries, 16), one);
-}
-
-/* Symbols of all elements; n_symbols + i for element i without one. */
-static LP_ALWAYS_INLINE void look_up(const struct lp_dict *dict, const uint32_t elem_bytes,
-                                     const uint8_t *src, uint32_t n, uint16_t *symbols)
-{
-    const __m512i step = _mm512_set1_epi32(LANES);
-    __m512i none =
-        _mm512_add_epi32(_mm512_set1_epi32((int)lp_dict_symbols(dict)),
-                         _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
-    uint8_t rest[LANES * 8] = {0};
-
-    for (uint32_t i = 0; i < n; i += LANES, src += LANES * elem_bytes) {
-        struct values v;
-
-        if (n - i < LANES) {
-            memcpy(rest, src, (size_t)(n - i) * elem_bytes);
-            src = rest;
-        }
-        v = load_values(src, elem_bytes);
-        _mm256_storeu_si256((__m256i *)(void *)(symbols + i),
-                            _mm512_cvtepi32_epi16(find_symbols(dict, &v, elem_bytes, none)));
-        none = _mm512_add_epi32(none, step);
-    }
-}
-
-static void look_up_any(const struct lp_dict *dict, const uint8_t *src, uint32_t n,
-                        uint16_t *symbols)
-{
-    switch (dict->elem_bytes) {
-    case 1:
-        look_up(dict, 1, src, n, symbols);
-        break;
-    case 2:
-        look_up(dict, 2, src, n, symbols);
-        break;
-    case 4:
-        look_up(dict, 4, src, n, symbols);
-        break;
-    default:
-        look_up(dict, 8, src, n, symbols);
-    }
-}
 
 /* A bit string that grows at its end by up to 64 bits at a time; 8 bytes behind it are written. */
 struct bit_writer {
@@ -227,7 +103,7 @@ static uint32_t encode_short(const struct lp_dict *dict, const uint8_t *src, uin
     uint32_t n_raw = 0;
     uint64_t bits;
 
-    look_up_any(dict, src, n, symbols);
+    lp_dict_look_up(dict, src, n, symbols);
     bits = put_levels(dict, symbols, n, dst, (uint64_t)limit_bytes * 8, &n_raw);
     return bits == 0 ? 0 : put_raw(dict, src, symbols, n_raw, bits, dst, limit_bytes);
 }
@@ -244,7 +120,7 @@ uint32_t lp_codec_avx512_dict_encode(const struct lp_dict *dict, const void *src
         return encode_short(dict, src, n, dst, limit_bytes);
     if (n > LP_LANE_FAST_ELEMENTS_MAX)
         return lp_codec_scalar_dict_encode(dict, src, n, dst, limit_bytes);
-    look_up_any(dict, src, n, symbols);
+    lp_dict_look_up(dict, src, n, symbols);
     if (!lp_levels_avx512_encode(dict->widths, dict->n_levels, symbols, n, planes, PLANE_WORDS,
                                  &out, &n_raw))
         return 0;

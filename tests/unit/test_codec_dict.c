@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/bytes.h"
 #include "codec/dict.h"
+#include "codec/dict_places.h"
 #include "codec/ops.h"
 #include "codec/plan.h"
 #include "codec/shape.h"
@@ -140,6 +141,55 @@ Test(codec_dict, metadata_is_checked)
 }
 
 /* Every element size, any number of values and levels. */
+/* Two values for each factor that it puts at one place of one group, of 16 groups and 64 places. */
+static void fill_defeating(uint32_t elem_bytes, uint8_t *values)
+{
+    for (uint32_t i = 0; i < LP_DICT_FACTORS; i++) {
+        const struct lp_dict dict = {.hash_factor = lp_dict_factor(i)};
+        const uint64_t a = 1 + i, place = lp_dict_hash(&dict, elem_bytes, a) >> 22;
+        uint64_t b = a + LP_DICT_FACTORS;
+
+        while (lp_dict_hash(&dict, elem_bytes, b) >> 22 != place)
+            b += LP_DICT_FACTORS; /* no two factors share one */
+        lp_store_uint(values + (size_t)2 * i * elem_bytes, elem_bytes, a);
+        lp_store_uint(values + (size_t)(2 * i + 1) * elem_bytes, elem_bytes, b);
+    }
+}
+
+Test(codec_dict, values_that_no_hash_keeps_apart)
+{
+    const uint32_t n_values = 2 * LP_DICT_FACTORS;
+    const struct lp_codec_ops *tiers[LP_CODEC_TIERS_MAX];
+    const int n_tiers = lp_codec_ops_tiers(tiers);
+    uint8_t values[8 * 2 * LP_DICT_FACTORS], want[8 * 1000];
+    struct lp_dict dict;
+
+    for (uint32_t size = 4; size <= 8; size += 4) {
+        uint32_t n_bytes;
+
+        fill_defeating(size, values);
+        cr_assert_eq(
+            lp_codec_dict_init(&dict, size, 1, (const uint8_t[]){6}, n_values, values, NULL), 0);
+        cr_assert_eq(dict.hash_factor, 0);
+        for (uint32_t i = 0; i < 500; i++)
+            lp_store_uint(elements + (size_t)i * size, size,
+                          i % 9 == 0 ? UINT32_MAX - i
+                                     : lp_load_uint(values + i % n_values * size, size));
+        n_bytes = tiers[0]->dict_encode(&dict, elements, 500, want, UINT32_MAX);
+        cr_assert_eq(check(&dict, 500), n_bytes);
+        for (int t = 1; t < n_tiers; t++) {
+            cr_assert_eq(tiers[t]->dict_encode(&dict, elements, 500, coded, UINT32_MAX), n_bytes);
+            cr_assert_arr_eq(coded, want, n_bytes);
+        }
+        lp_codec_dict_fini(&dict);
+        memcpy(values + (size_t)9 * size, values + (size_t)4 * size, size);
+        cr_assert_eq(
+            lp_codec_dict_init(&dict, size, 1, (const uint8_t[]){6}, n_values, values, NULL),
+            LP_ECORRUPT);
+    }
+    ASSERT_NO_LEAK();
+}
+
 Test(codec_dict, elements_come_back)
 {
     static const uint8_t lists[][LP_FORMAT_DICT_LEVELS_MAX] = {
