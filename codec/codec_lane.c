@@ -194,32 +194,28 @@ void lp_codec_lane_fini(struct lp_lane *lane)
     lane->columns = NULL;
 }
 
-/* Bits by which codes are shorter than raw exponents, of all exponents, with this base: exponent by
- * exponent where they are few, else symbol by symbol. */
-static uint64_t saved_of_few(const struct lp_lane *lane, const struct lp_lane_counts *counts,
-                             uint32_t base)
+/* Bits of the exponents that occur, raw ones included, with this base: one by one. */
+static uint64_t bits_of_few(const struct lp_lane *lane, const struct lp_lane_counts *counts,
+                            uint32_t base)
 {
-    const uint32_t raw_bits = lane->cost_bits[lane->n_levels], mask = lane->exponent_mask;
     uint64_t bits = 0;
 
     for (uint32_t e = counts->low; e <= counts->high; e++) {
-        const uint8_t place = lane->place_of[(e - base) & mask];
+        const uint8_t place = lane->place_of[(e - base) & lane->exponent_mask];
 
-        bits +=
-            (uint64_t)counts->hist[e] * (raw_bits - lane->cost_bits[place >> LP_LANE_LEVEL_SHIFT]);
+        bits += (uint64_t)counts->hist[e] * lane->cost_bits[place >> LP_LANE_LEVEL_SHIFT];
     }
     return bits;
 }
 
-static uint64_t saved_bits(const struct lp_lane *lane, const struct lp_lane_counts *counts,
-                           uint32_t base)
+/* The same less those of as many raw exponents, symbol by symbol. */
+static int64_t bits_saved(const struct lp_lane *lane, const struct lp_lane_counts *counts,
+                          uint32_t base)
 {
     const uint32_t raw_bits = lane->cost_bits[lane->n_levels], mask = lane->exponent_mask;
     const uint16_t *rank = lane->rank;
     uint64_t bits = 0;
 
-    if (counts->high - counts->low < lane->n_symbols)
-        return saved_of_few(lane, counts, base);
     for (uint32_t k = 0; k < lane->n_levels; k++) {
         const uint16_t *const end = rank + (1u << lane->widths[k]) - 1;
         uint64_t n = 0;
@@ -228,25 +224,31 @@ static uint64_t saved_bits(const struct lp_lane *lane, const struct lp_lane_coun
             n += counts->hist[(*rank + base) & mask];
         bits += n * (raw_bits - lane->cost_bits[k]);
     }
-    return bits;
+    return -(int64_t)bits;
+}
+
+/* Fewer exponents than symbols. */
+static bool are_few(const struct lp_lane *lane, const struct lp_lane_counts *counts)
+{
+    return counts->high - counts->low < lane->n_symbols;
 }
 
 uint32_t lp_codec_lane_pick_base(const struct lp_lane *lane, const struct lp_lane_counts *counts)
 {
     const uint32_t n_candidates = LP_MIN(lane->n_symbols, BASE_CANDIDATES);
-    uint32_t mode, best;
-    uint64_t best_bits;
+    const bool few = are_few(lane, counts);
+    int64_t best_bits = INT64_MAX;
+    uint32_t best = 0, mode;
 
     if (lane->window != LP_LANE_WINDOW_RECORD)
         return 0;
     mode = lp_lane_counts_mode(counts);
-    best = (mode - lane->rank[0]) & lane->exponent_mask;
-    best_bits = saved_bits(lane, counts, best);
-    for (uint32_t i = 1; i < n_candidates; i++) {
+    for (uint32_t i = 0; i < n_candidates; i++) {
         const uint32_t base = (mode - lane->rank[i]) & lane->exponent_mask;
-        const uint64_t bits = saved_bits(lane, counts, base);
+        const int64_t bits =
+            few ? (int64_t)bits_of_few(lane, counts, base) : bits_saved(lane, counts, base);
 
-        if (bits > best_bits) {
+        if (bits < best_bits) {
             best_bits = bits;
             best = base;
         }
@@ -254,15 +256,16 @@ uint32_t lp_codec_lane_pick_base(const struct lp_lane *lane, const struct lp_lan
     return best;
 }
 
-/* Bits of all exponents, raw ones included, with this base. */
 static uint64_t exponent_bits_in_all(const struct lp_lane *lane,
                                      const struct lp_lane_counts *counts, uint32_t base)
 {
     uint64_t n = 0;
 
+    if (are_few(lane, counts))
+        return bits_of_few(lane, counts, base);
     for (uint32_t e = counts->low; e <= counts->high; e++)
         n += counts->hist[e];
-    return n * lane->cost_bits[lane->n_levels] - saved_bits(lane, counts, base);
+    return n * lane->cost_bits[lane->n_levels] + (uint64_t)bits_saved(lane, counts, base);
 }
 
 uint32_t lp_codec_lane_size(const struct lp_lane *lane, const struct lp_lane_counts *counts,
