@@ -10,8 +10,8 @@ A mutant is cuda/*.cuh with one wait, barrier, mask, shuffle distance, bound or 
 copy under --build. Only the object with the kernels is compiled anew, with some of those kernels
 that the changed file reaches, and `test_gather quick` runs, with lanes in random order. What passes
 is tried with all of these kernels, then under AddressSanitizer and UndefinedBehaviorSanitizer; what
-orders lanes is last seen by ThreadSanitizer, one lane a thread. Outcomes: killed (and where), survived, equal (the compiler makes
-the same code of it), not compiled.
+orders lanes is last seen by ThreadSanitizer, one lane a thread. Outcomes: killed (and where),
+survived, equal (the compiler makes the same code of it), not compiled.
 
 Results go to --out as they come, and what stands there is not run again. Survivors that
 tests/simt/mutants.txt explains are named so. Ends with 1 when more than 5 % of what was killed or
@@ -69,7 +69,7 @@ REACHED = {
 }
 
 
-# --- what can be changed ---------------------------------------------------------------------------
+# --- what can be changed -------------------------------------------------------------------------
 
 FUNCTION = re.compile(r"^ *(?:template <.*> )?LP_DEVICE\b[^(;]*?(\w+)\(", re.M)
 
@@ -173,7 +173,7 @@ def all_mutants():
             for m in find_mutants(file, (ROOT / "cuda" / file).read_text())]
 
 
-# --- building and running --------------------------------------------------------------------------
+# --- building and running ------------------------------------------------------------------------
 
 class Stage:
     """One way to build and run: a build folder, and the commands that it would use."""
@@ -297,7 +297,7 @@ class Bench:
         return None if wrong is None else (f"killed {stage.name}", wrong)
 
 
-# --- results ---------------------------------------------------------------------------------------
+# --- results -------------------------------------------------------------------------------------
 
 def read_explained():
     """tests/simt/mutants.txt: where, '- old line', '+ new line', why; an empty line between."""
