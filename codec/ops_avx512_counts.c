@@ -19,12 +19,12 @@
 #define FEW_OF 16u
 #define LANES 16u
 #define NEAREST (_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
-#define SYMBOLS_MAX (LP_FORMAT_RECORD_BYTES_MAX / LP_FORMAT_COUNTS_SYMBOL_BYTES)
+#define PIECE 1024u /* elements: a multiple of 64; what is taken apart stays in the cache */
 
 /* Symbols taken apart. */
 struct parts {
-    float scaled[SYMBOLS_MAX + LANES]; /* count times row, or 0 */
-    uint32_t added[SYMBOLS_MAX + LANES];
+    float scaled[PIECE + LANES]; /* count times row, or 0 */
+    uint32_t added[PIECE + LANES];
 };
 
 /* 16 symbols from src on into part i of parts. */
@@ -89,32 +89,54 @@ static void spread_few(const float *columns, uint32_t row, const uint64_t *map, 
     }
 }
 
+/* m symbols from in on to n elements, at most PIECE of them. */
+static LP_ALWAYS_INLINE void spread_piece(const float *columns, __m512 row, const uint64_t *map,
+                                          uint32_t n, const uint8_t *in, uint32_t m, uint8_t *dst)
+{
+    struct parts parts;
+    uint32_t i = 0;
+
+    for (uint32_t at = 0; at < m; at += LANES)
+        take_apart(in + (size_t)at * LP_FORMAT_COUNTS_SYMBOL_BYTES, row, &parts, at);
+    for (uint32_t at = 0; at < n; at += LANES, dst += LANES * LP_FORMAT_COUNTS_SYMBOL_BYTES) {
+        const __mmask16 some = (__mmask16)(map[at / 64] >> at % 64);
+        const __m512i v = put_together(&parts, i, some, columns + at);
+
+        if (n - at >= LANES)
+            _mm512_storeu_si512(dst, v);
+        else
+            _mm512_mask_storeu_epi32(dst, (__mmask16)_bzhi_u32(0xffff, n - at), v);
+        i += (uint32_t)_mm_popcnt_u32(some);
+    }
+}
+
+static uint32_t count_of(const uint64_t *map, uint32_t n)
+{
+    uint32_t m = 0;
+
+    for (uint32_t w = 0; w < lp_sparse_map_words(n); w++)
+        m += (uint32_t)_mm_popcnt_u64(map[w]);
+    return m;
+}
+
+/* Piece by piece, each as it suits what it has. */
 static void counts_spread(const struct lp_counts *counts, uint32_t row, const uint64_t *map,
                           uint32_t n, const void *symbols, void *dst)
 {
     const __m512 scale = _mm512_castsi512_ps(_mm512_set1_epi32((int)row));
-    const uint8_t *const in = symbols;
-    uint8_t *out = dst;
-    uint32_t m = 0, i = 0;
-    struct parts parts;
+    const uint8_t *in = symbols;
+    uint8_t *const out = dst;
 
-    for (uint32_t w = 0; w < lp_sparse_map_words(n); w++)
-        m += (uint32_t)_mm_popcnt_u64(map[w]);
-    if (m < n / FEW_OF) {
-        spread_few(counts->columns, row, map, n, in, dst);
-        return;
-    }
-    for (uint32_t at = 0; at < m; at += LANES)
-        take_apart(in + (size_t)at * LP_FORMAT_COUNTS_SYMBOL_BYTES, scale, &parts, at);
-    for (uint32_t at = 0; at < n; at += LANES, out += LANES * LP_FORMAT_COUNTS_SYMBOL_BYTES) {
-        const __mmask16 some = (__mmask16)(map[at / 64] >> at % 64);
-        const __m512i v = put_together(&parts, i, some, counts->columns + at);
+    for (uint32_t at = 0; at < n; at += PIECE) {
+        const uint32_t n_piece = n - at < PIECE ? n - at : PIECE;
+        const uint32_t m = count_of(map + at / 64, n_piece);
+        uint8_t *const to = out + (size_t)at * LP_FORMAT_COUNTS_SYMBOL_BYTES;
 
-        if (n - at >= LANES)
-            _mm512_storeu_si512(out, v);
+        if (m < n_piece / FEW_OF)
+            spread_few(counts->columns + at, row, map + at / 64, n_piece, in, to);
         else
-            _mm512_mask_storeu_epi32(out, (__mmask16)_bzhi_u32(0xffff, n - at), v);
-        i += (uint32_t)_mm_popcnt_u32(some);
+            spread_piece(counts->columns + at, scale, map + at / 64, n_piece, in, m, to);
+        in += (size_t)m * LP_FORMAT_COUNTS_SYMBOL_BYTES;
     }
 }
 
