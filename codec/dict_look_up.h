@@ -103,13 +103,29 @@ static inline void lp_dict_look_up_slowly(const struct lp_dict *dict, const uint
     }
 }
 
+/* Elements of one byte: all groups together fit a table. */
+static inline void lp_dict_look_up_bytes(const struct lp_dict *dict, const uint8_t *src, uint32_t n,
+                                         uint16_t *symbols)
+{
+    const uint32_t n_symbols = lp_dict_symbols(dict), near = 1u << LP_DICT_NEAR_BITS;
+    uint16_t symbol_of[256];
+
+    for (uint32_t i = 0; i < 256; i += near)
+        memcpy(symbol_of + i, dict->symbol_at + dict->group_at[i / near],
+               near * sizeof(symbol_of[0]));
+    for (uint32_t i = 0; i < n; i++)
+        symbols[i] = symbol_of[src[i]];
+    for (uint32_t i = 0; i < n; i++)
+        symbols[i] = symbols[i] == n_symbols ? (uint16_t)(n_symbols + i) : symbols[i];
+}
+
 /* Symbols of n elements, at most LP_LANE_FAST_ELEMENTS_MAX; n_symbols + i for element i without
  * one. */
 static inline void lp_dict_look_up(const struct lp_dict *dict, const uint8_t *src, uint32_t n,
                                    uint16_t *symbols)
 {
     if (dict->elem_bytes == 1)
-        lp_dict_look_up_of(dict, 1, src, n, symbols);
+        lp_dict_look_up_bytes(dict, src, n, symbols);
     else if (dict->elem_bytes == 2)
         lp_dict_look_up_of(dict, 2, src, n, symbols);
     else if (dict->hash_factor == 0)
