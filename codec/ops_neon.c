@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NEON tier's row in the table. */
+/* The NEON tier's row in the table. Every function is the tier's own; inside of them scalar's code
+ * stays where vectors would take as many instructions:
+ *
+ *   exponent_histogram    of f64: an element is half a register, and its counter one load and store
+ *   ibp_count, ibp_score  the same code, which is written with the compiler's vectors, and so is
+ *                         NEON in the scalar tier, too
+ *   lane of f64           places become exponents one by one, each a load from a table
+ *   dict                  symbols are found, and values of 8 bytes taken, one by one: NEON has no
+ *                         gathers
+ */
 #include "codec/ops_neon.h"
 
 #include "codec/ops_dict.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the NEON tier share. Included only where the CPU is an aarch64, of which NEON
- * is a part.
+ * is a part; nothing is used that the first version of the architecture does not have.
  *
- * The tier has codec lane and counts; everything else of it is scalar's. It works on 16 elements at
- * a time, and on 64 bits of a plane. */
+ * Lane works on 16 elements at a time, and all codecs on 64 bits of a plane or a map. */
 #ifndef LP_CODEC_OPS_NEON_H
 #define LP_CODEC_OPS_NEON_H
 

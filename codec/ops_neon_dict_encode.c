@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coding dict records with NEON. Values are looked for in the dictionary's hash table one by one,
- * which a CPU without gathers does no better; what follows goes 64 at a time: symbols to codes, the
- * gaps that they leave among symbols closed, and codes to planes. */
+/* Coding dict records with NEON. Symbols are found one by one (codec/dict_look_up.h), which a CPU
+ * without gathers does no better; what follows goes 64 at a time: symbols to codes, the gaps that
+ * they leave among symbols closed, and codes to planes. */
 #include "codec/dict_level.h"
 #include "codec/ops_neon_bits.h"
 #include "codec/ops_neon_gaps.h"
