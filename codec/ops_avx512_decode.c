@@ -10,7 +10,8 @@
 #include "codec/ops_avx512_vector.h"
 
 #define LINE_BYTES 64u
-#define AHEAD_ELEMENTS_MIN 1024u
+/* Of elements; shorter records come to the front of the hardware's own prefetcher as it is. */
+#define AHEAD_BYTES_MIN 2048u
 
 static LP_ALWAYS_INLINE uint32_t count_zeros(const uint8_t *src, uint64_t bit, uint32_t width,
                                              uint32_t count)
@@ -127,9 +128,8 @@ int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uin
         if (rc != LP_AVX512_NOT_SHORT)
             return rc;
     }
-    /* Short records come to the front of the hardware's own prefetcher as it is. */
     return decode_record(lane, src, src_bytes, align_bytes, dst, n,
-                         n >= AHEAD_ELEMENTS_MIN ? ahead : NULL);
+                         n * lane->elem_bytes >= AHEAD_BYTES_MIN ? ahead : NULL);
 }
 
 void lp_codec_avx512_exponent_shift(const struct lp_lane *lane, void *elements, uint32_t n,
