@@ -352,7 +352,8 @@ def main():
     mutants = [m for m in all_mutants()
                if m.kind in options.kinds.split(",") and m.file in options.files.split(",")]
     if options.sample is not None:
-        mutants = random.Random(options.seed).sample(mutants, min(options.sample, len(mutants)))
+        # A larger sample of the same seed begins with the smaller one.
+        mutants = random.Random(options.seed).sample(mutants, len(mutants))[:options.sample]
     if options.list:
         print(*mutants, sep="\n")
         return 0
