@@ -20,6 +20,10 @@
 #define LANE_SMALL_BYTES 4096u
 #define LANE_BUFFER_SLACK 64u
 
+/* What comes next is asked for where a record has so many bytes of elements; shorter ones come to
+ * the front of the hardware's own prefetcher as it is. */
+#define LANE_AHEAD_BYTES_MIN 2048u
+
 struct lane_small_buffers {
     uint8_t buffer[2][LANE_SMALL_BYTES + LANE_BUFFER_SLACK];
 };
@@ -40,6 +44,8 @@ static LP_ALWAYS_INLINE int decode_in(const struct lp_lane *lane, const uint8_t 
     struct lane_record record = {src, src, 0, n};
     struct lp_lane_parts parts;
 
+    if (n * lane->elem_bytes < LANE_AHEAD_BYTES_MIN)
+        ahead = NULL;
     if (!lp_lane_find_parts(lane, src, src_bytes, align_bytes, n, count_zeros, &parts))
         return LP_ECORRUPT;
     if (lane->exponent_bits > 8)

@@ -21,6 +21,15 @@ struct lane_level {
     uint32_t ahead_bytes;
 };
 
+/* What may be prefetched for 64 codes; returns from where it goes on. */
+static LP_ALWAYS_INLINE const uint8_t *lane_prefetch(const struct lane_level *level,
+                                                     const uint8_t *ahead)
+{
+    for (uint32_t i = 0; i < level->ahead_bytes; i += 64)
+        __builtin_prefetch(ahead + i);
+    return ahead + level->ahead_bytes;
+}
+
 /* Four words of 16 bits, none above 255, to bytes. */
 static LP_ALWAYS_INLINE uint64_t lane_pack_4(uint64_t words)
 {

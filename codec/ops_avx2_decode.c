@@ -15,7 +15,7 @@ static LP_ALWAYS_INLINE void decode_level_of(const struct lane_level *level, con
                                              uint8_t *dst)
 {
     const __m128i table = _mm_cvtsi64_si128((int64_t)level->table);
-    const uint8_t *next = level->next;
+    const uint8_t *next = level->next, *ahead = level->ahead;
 
     for (uint32_t i = 0; i < level->count; i += 64) {
         uint64_t plane[3];
@@ -35,6 +35,7 @@ static LP_ALWAYS_INLINE void decode_level_of(const struct lane_level *level, con
                                       _pdep_u64(lp_load_u64(next), lp_avx2_spread_mask(gaps)));
             next += _mm_popcnt_u64(gaps);
         }
+        ahead = lane_prefetch(level, ahead);
     }
 }
 
@@ -47,10 +48,9 @@ static LP_ALWAYS_INLINE void decode_level_of(const struct lane_level *level, con
 int lp_codec_avx2_lane_decode(const struct lp_lane *lane, const void *src, uint32_t src_bytes,
                               uint32_t align_bytes, void *dst, uint32_t n, const void *ahead)
 {
-    (void)ahead;
     if (!lp_lane_fits_tiers(lane, n))
         return lp_codec_scalar_lane_decode(lane, src, src_bytes, align_bytes, dst, n, NULL);
-    return decode_record(lane, src, src_bytes, align_bytes, dst, n, NULL);
+    return decode_record(lane, src, src_bytes, align_bytes, dst, n, ahead);
 }
 
 void lp_codec_avx2_exponent_shift(const struct lp_lane *lane, void *elements, uint32_t n,

@@ -9,10 +9,6 @@
 #include "codec/ops_avx512_planes.h"
 #include "codec/ops_avx512_vector.h"
 
-#define LINE_BYTES 64u
-/* Of elements; shorter records come to the front of the hardware's own prefetcher as it is. */
-#define AHEAD_BYTES_MIN 2048u
-
 static LP_ALWAYS_INLINE uint32_t count_zeros(const uint8_t *src, uint64_t bit, uint32_t width,
                                              uint32_t count)
 {
@@ -50,9 +46,7 @@ static LP_ALWAYS_INLINE void decode_level_of(const struct lane_level *level, con
         code = _mm512_mask_expand_epi8(code, ~any, lp_avx512_load_apart(next));
         next += _mm_popcnt_u64(~any);
         _mm512_storeu_si512(dst, code);
-        for (uint32_t i = 0; i < level->ahead_bytes; i += LINE_BYTES)
-            __builtin_prefetch(ahead + i);
-        ahead += level->ahead_bytes;
+        ahead = lane_prefetch(level, ahead);
     }
 }
 
@@ -128,8 +122,7 @@ int lp_codec_avx512_lane_decode(const struct lp_lane *lane, const void *src, uin
         if (rc != LP_AVX512_NOT_SHORT)
             return rc;
     }
-    return decode_record(lane, src, src_bytes, align_bytes, dst, n,
-                         n * lane->elem_bytes >= AHEAD_BYTES_MIN ? ahead : NULL);
+    return decode_record(lane, src, src_bytes, align_bytes, dst, n, ahead);
 }
 
 void lp_codec_avx512_exponent_shift(const struct lp_lane *lane, void *elements, uint32_t n,
