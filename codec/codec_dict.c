@@ -58,7 +58,11 @@ int lp_codec_dict_init(struct lp_dict *ret_dict, uint32_t elem_bytes, uint32_t n
     memset(ret_dict, 0, sizeof(*ret_dict));
     LP_TRY(rc, check_sizes(elem_bytes, n_levels, err));
     LP_TRY(rc, set_levels(&dict, n_levels, widths, n_values, err));
-    LP_TRY(rc, lp_codec_dict_place(&dict, values, err));
+    rc = lp_codec_dict_place(&dict, values, err);
+    if (rc < 0) {
+        lp_codec_dict_fini(&dict);
+        return rc;
+    }
     *ret_dict = dict;
     return 0;
 }

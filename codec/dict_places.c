@@ -262,8 +262,5 @@ int lp_codec_dict_place(struct lp_dict *dict, const void *values, struct lp_erro
     int rc;
 
     LP_TRY(rc, alloc_tables(dict, values, err));
-    rc = dict->elem_bytes <= 2 ? place_narrow(dict, err) : place_wide(dict, err);
-    if (rc < 0)
-        lp_codec_dict_fini(dict);
-    return rc;
+    return dict->elem_bytes <= 2 ? place_narrow(dict, err) : place_wide(dict, err);
 }

@@ -15,7 +15,7 @@ static inline uint32_t lp_dict_factor(uint32_t i)
 
 /* Tables for a dictionary whose levels and n_values are set: its values, copied from values, in the
  * order of their symbols, and what lp_dict_find() needs. LP_ECORRUPT: a value appears twice.
- * LP_ENOMEM. On failure *dict owns nothing and is zero; else lp_codec_dict_fini() frees. */
+ * LP_ENOMEM. lp_codec_dict_fini() frees, after a failure as well. */
 int lp_codec_dict_place(struct lp_dict *dict, const void *values, struct lp_error *err);
 
 #endif

@@ -37,14 +37,14 @@ static int decode(const struct lp_ibp *ibp, const void *src, uint32_t src_bytes,
     return decode_4(ibp, src, src_bytes, align_bytes, dst, n_words);
 }
 
-LP_IBP_INLINE uint64_t match(const struct lp_ibp_masks *masks, const uint8_t *src, uint32_t n_words,
-                             uint32_t s, uint8_t *dst)
+LP_IBP_INLINE uint64_t match_record(const struct lp_ibp_masks *masks, const uint8_t *src,
+                                    uint32_t n_words, uint32_t s, uint8_t *dst)
 {
     return lp_ibp_units_match(masks, src, n_words, s, dst, &unit_ops);
 }
 
-LP_IBP_UNITS_ENCODE(encode_one, false, &unit_ops, match)
-LP_IBP_UNITS_ENCODE(encode_groups, true, &unit_ops, match)
+LP_IBP_UNITS_ENCODE(encode_one, false, &unit_ops, match_record)
+LP_IBP_UNITS_ENCODE(encode_groups, true, &unit_ops, match_record)
 
 static uint32_t encode(const struct lp_ibp *ibp, const void *src, uint32_t n_words, void *dst,
                        uint32_t limit_bytes)

@@ -2,7 +2,7 @@
 /* Counts with AVX2: one symbol at a time, as few there are, but multiplied by the unit that does
  * so, in a rounding mode that is set for it. */
 #include "base/bytes.h"
-#include "codec/ops_avx2.h"
+#include "codec/ops_avx2_bits.h"
 #include "codec/ops_sparse.h"
 #include "codec/rounding.h"
 #include "codec/sparse_places.h"

@@ -3,6 +3,7 @@
  * AVX-512 tier does: PDEP makes eight codes of eight bits of each plane, a byte shuffle looks them
  * up, and PDEP again puts the next level's exponents where the codes are zero. */
 #include "codec/lane_level.h"
+#include "codec/ops_avx2.h"
 #include "codec/ops_avx2_vector.h"
 
 /* Eight codes to bytes. The table has 0 for code 0. */

@@ -3,7 +3,7 @@
  * values are looked up one by one, which no instruction of this tier does better, and those of the
  * next level put where codes are zero. */
 #include "codec/dict_level.h"
-#include "codec/ops_avx2.h"
+#include "codec/ops_avx2_bits.h"
 #include "codec/ops_dict.h"
 
 #include <string.h>

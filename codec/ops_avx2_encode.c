@@ -2,6 +2,7 @@
 /* Encoding lane records with AVX2 and BMI2: byte masks make planes of places, and PEXT closes the
  * gaps between those that are left to the next level. */
 #include "codec/lane_places.h"
+#include "codec/ops_avx2.h"
 #include "codec/ops_avx2_vector.h"
 #include "codec/shape.h"
 

@@ -2,7 +2,7 @@
 /* Codec ibp with AVX2 and BMI2. */
 #include "codec/ibp_pick_body.h"
 #include "codec/ibp_units.h"
-#include "codec/ops_avx2.h"
+#include "codec/ops_avx2_bits.h"
 #include "codec/ops_ibp.h"
 
 /* --- records --------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Codec sparse with AVX2: 64 elements become a word of the map by comparing vectors; what moves
  * between elements and values goes one at a time, as few do. */
-#include "codec/ops_avx2.h"
+#include "codec/ops_avx2_bits.h"
 #include "codec/ops_sparse.h"
 #include "codec/sparse_places.h"
 

@@ -4,7 +4,7 @@
 #ifndef LP_CODEC_OPS_AVX2_VECTOR_H
 #define LP_CODEC_OPS_AVX2_VECTOR_H
 
-#include "codec/ops_avx2.h"
+#include "codec/ops_avx2_bits.h"
 
 #define LP_LANE_VECTOR LP_AVX2_BLOCK
 #include "codec/lane_vector.h"

@@ -3,8 +3,7 @@
  * are: a level turns 64 codes into 64 values, by permutes where its values fit registers, else by
  * gathers, and VPEXPAND puts the next level's values, which are already there, where the codes are
  * zero. */
-#include "codec/ops_avx512_dict.h"
-
+#include "codec/ops_avx512_values.h"
 #include "codec/ops_dict.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dict records of one block with AVX-512. What a longer record reads twice, once to count and once
  * to decode, is read once here: each level's codes fit a register. */
-#include "codec/ops_avx512_dict.h"
+#include "codec/ops_avx512_values.h"
 
 #include <string.h>
 

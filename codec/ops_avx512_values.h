@@ -4,8 +4,8 @@
  *
  * A level's values begin at an address where the value of code c, from 1 on, is element number c.
  */
-#ifndef LP_CODEC_OPS_AVX512_DICT_H
-#define LP_CODEC_OPS_AVX512_DICT_H
+#ifndef LP_CODEC_OPS_AVX512_VALUES_H
+#define LP_CODEC_OPS_AVX512_VALUES_H
 
 #include "codec/dict_parts.h"
 #include "codec/ops_avx512_planes.h"
