@@ -330,11 +330,12 @@ def summarize(mutants, results):
     survivors = [m for m in mutants if results[m.key()][0] == "survived"]
     killed = sum(r[0].startswith("killed") for r in rows)
     for m in survivors:
+        place, old, new = m.key()
         why = explained.get(m.key())
         unexplained += why is None
-        print(f"survived: {m}\n    {why or 'not explained'}")
+        print(f"\n{place}\n- {old}\n+ {new}\n  {why or 'not explained'}")
     share = len(survivors) / max(1, killed + len(survivors))
-    print(f"{len(rows)} mutants: {killed} killed, {len(survivors)} survived, {share:.1%}")
+    print(f"\n{len(rows)} mutants: {killed} killed, {len(survivors)} survived, {share:.1%}")
     return share > SURVIVORS_MAX or unexplained > 0
 
 
