@@ -283,7 +283,7 @@ class Bench:
         """Outcome and what a test said; None: nothing noticed it here."""
         if stage.name == "thread" and mutant.kind not in ORDER:
             return None
-        copy = self.build / f"copy-{threading.get_ident()}"
+        copy = self.build / f"copy-{os.getpid()}-{threading.get_ident()}"
         text = (ROOT / "cuda" / mutant.file).read_text()
         changed = text[:mutant.begin] + mutant.after + text[mutant.end:]
         with self.lock:
