@@ -4,8 +4,10 @@
  * what it has no code for. Included once by a file of a tier, which has defined before
  *
  *   struct output         with at least uint8_t *dst and uint64_t bit, limit_bits: a bit string
- * that grows at its end put_plane(out, words, n) appends the first n bits of words; false: that
- * were more than limit_bits. A word before words and LANE_PLANE_SLACK behind them may be written
+ *                         that grows at its end
+ *   put_plane(out, words, n)
+ *                         appends the first n bits of words; false: that were more than limit_bits.
+ *                         A word before words and LANE_PLANE_SLACK behind them may be written
  *   take_planes(bytes, n, n_planes, planes, stride)
  *                         bits 0 .. n_planes - 1 of n bytes to a plane each, stride words apart
  *   struct look_up        the tier's own; zeroed where places go down the levels

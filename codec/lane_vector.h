@@ -12,14 +12,16 @@ typedef uint16_t lane_u16 __attribute__((vector_size(LP_LANE_VECTOR)));
 typedef uint32_t lane_u32 __attribute__((vector_size(LP_LANE_VECTOR)));
 typedef uint64_t lane_u64 __attribute__((vector_size(LP_LANE_VECTOR)));
 
-/* A tier defines, always inline:
+/* A tier defines, always inline, for A, B = 8, 16; 8, 32; 16, 32; 8, 64; 16, 64; 32, 64:
  *
- *   lane_uB lane_widen_A_B(const uint8_t *p)        LP_LANE_VECTOR * 8 / B numbers of A bits from
- * p, void lane_narrow_B_A(uint8_t *p, lane_uB v)     and their low A bits to p, not a byte more: A,
- * B = 8, 16; 8, 32; 16, 32; 8, 64; 16, 64; 32, 64 lane_u8 lane_gather_planes(const uint8_t *src,
- * uint64_t bit, uint32_t stride, uint32_t n_planes) byte i gets bit (bit + i) of src, and above it
- * those of n_planes - 1 more planes, each stride bits behind the one before. Reads up to 9 bytes
- * behind the first bit of each.
+ *   lane_uB lane_widen_A_B(const uint8_t *p)
+ *       LP_LANE_VECTOR * 8 / B numbers of A bits from p
+ *   void lane_narrow_B_A(uint8_t *p, lane_uB v)
+ *       their low A bits to p, not a byte more
+ *   lane_u8 lane_gather_planes(const uint8_t *src, uint64_t bit, uint32_t stride,
+ *                              uint32_t n_planes)
+ *       byte i gets bit (bit + i) of src, and above it those of n_planes - 1 more planes, each
+ *       stride bits behind the one before; reads up to 9 bytes behind the first bit of each
  *
  * and for LP_LANE_VECTOR elements of bf16 and f32 with all their bits, which most tables are:
  *

@@ -3,14 +3,19 @@
  * executor.
  *
  * Kernels are plain CUDA C++; what the two sides spell differently has a name here:
- *   LP_SHARED(T, name)          a __shared__ variable of type T, a struct or an array
- * (uint32_t[64]) LP_DYNAMIC_SHARED(T, name)  T * to the launch's dynamic shared memory, aligned to
- * 16 bytes LP_LAUNCH(kernel, grid, block, dynamic_bytes, stream, args...)   for tests and the lab
- * only: the product launches through the driver API LP_EXPORT_KERNEL(kernel)    at file scope,
- * after an extern "C" kernel: lets the stand-in driver find it by name; nothing under nvcc, where
- * the name is in the module LP_NOINLINE                 a device function that stays one lp_gpu_*
- * device functions at the end: inline PTX and its twin on the host On the host side, <simt.hpp>
- * comes with the CMake target lp_simt (tests/simt). */
+ *
+ *   LP_SHARED(T, name)            a __shared__ variable of type T: a struct, or an array as in
+ *                                 uint32_t[64]
+ *   LP_DYNAMIC_SHARED(T, name)    T * to the launch's dynamic shared memory, aligned to 16 bytes
+ *   LP_LAUNCH(kernel, grid, block, dynamic_bytes, stream, args...)
+ *                                 for tests only: the product launches through the driver API
+ *   LP_EXPORT_KERNEL(kernel)      at file scope, after an extern "C" kernel: lets the stand-in
+ *                                 driver find it by name; nothing under nvcc, where the name is in
+ *                                 the module
+ *   LP_NOINLINE                   a device function that stays one
+ *   lp_gpu_*                      device functions at the end: inline PTX and its twin on the host
+ *
+ * On the host side, <simt.hpp> comes with the CMake target lp_simt (tests/simt). */
 #ifndef LP_CUDA_GPU_PORT_H
 #define LP_CUDA_GPU_PORT_H
 
