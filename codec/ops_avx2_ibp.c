@@ -94,13 +94,13 @@ static LP_ALWAYS_INLINE __m256i widen(uint32_t bytes)
 }
 
 /* The bits of four units, each as long as its byte of counts says, from bit pos of the string on.
- * Returns where they end. */
+ * Returns where they end. Four that begin behind the string's end do not read there. */
 static LP_ALWAYS_INLINE uint64_t take_bits(const struct lp_ibp_source *source, uint64_t pos,
                                            uint32_t counts, uint32_t s, uint64_t *ret_bits)
 {
     const __m256i low_6 = _mm256_set1_epi64x(63), all = _mm256_set1_epi64x(64);
     const __m256i second = _mm256_set1_epi64x(INT64_C(1) << 32);
-    const uint8_t *const words = lp_ibp_word_at(source, pos);
+    const uint8_t *const words = lp_ibp_word_at(source, LP_MIN(pos, source->end));
     /* Byte b: the bits of all units before it; three of 64 fit. */
     const uint32_t before = counts * 0x01010100u;
     const __m256i start = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)(pos % 64)), widen(before));
@@ -130,9 +130,7 @@ static LP_ALWAYS_INLINE uint64_t take_units(const struct lp_ibp_masks *masks, ui
     for (uint32_t u = 0; u < LP_IBP_UNITS; u += 4, j += words, participation >>= words) {
         const __m256i packed = spread(participation, s);
 
-        /* Four that begin behind the end do not read there. */
-        pos = take_bits(source, LP_MIN(pos, source->end), (uint32_t)(counts >> 8 * u), s,
-                        ret_units->bits + u);
+        pos = take_bits(source, pos, (uint32_t)(counts >> 8 * u), s, ret_units->bits + u);
         store(ret_units->keep + u, turn(load_keep(masks, j, packed, s), s));
         store(
             ret_units->value + u,

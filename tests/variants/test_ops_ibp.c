@@ -327,3 +327,32 @@ Test(ops_ibp, pick_tiers_agree)
         check_pick(s, LP_IBP_PICK_RECORDS, &state);
     }
 }
+
+/* Words whose bits end behind the record, with others behind them that have none: nothing that
+ * follows may bring the position back. */
+Test(ops_ibp, words_without_bits_do_not_hide_the_end)
+{
+    for (uint32_t size = 4; size <= 8; size += 4) {
+        const uint32_t n_words = 64 / size, head = size; /* one word of participation bits */
+        static const uint64_t value[16];
+        struct lp_ibp ibp;
+        uint64_t mask[16];
+
+        for (uint32_t j = 0; j < n_words; j++)
+            mask[j] = j < n_words / 2 ? 0 : UINT64_MAX >> (64 - 8 * size);
+        cr_assert_eq(lp_codec_ibp_init(&ibp, size, n_words, 0, NULL), 0);
+        cr_assert_eq(lp_codec_ibp_set_masks(&ibp, mask, value, NULL), 0);
+        for (uint32_t bytes = 0; bytes <= 32; bytes += size) {
+            uint8_t *const src = fence_place(&bench.coded, head + bytes + LP_CODEC_SLACK_BYTES, 0);
+
+            memset(src, 0, head + bytes + LP_CODEC_SLACK_BYTES);
+            memset(src, 0xff, n_words / 8);
+            for (int t = 0; t < bench.n_tiers; t++)
+                cr_assert_eq(
+                    bench.tier[t]->ibp_decode(&ibp, src, head + bytes, 4, bench.words, n_words),
+                    bytes == 32 ? 0 : LP_ECORRUPT, "%s, %u of %u bytes", bench.tier[t]->tier,
+                    (unsigned)bytes, (unsigned)size);
+        }
+        lp_codec_ibp_fini(&ibp);
+    }
+}
