@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "codec/ops.h"
 #include "codec/plan_price.h"
+#include "codec/rounding.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -248,9 +249,9 @@ static void explain(const struct lp_planner *planner, struct lp_table *table,
                        what, 100 * cost_share(planner, price));
 }
 
-/* All that is decided once the planner stands. */
-static int decide(struct lp_table *ret_table, struct lp_planner *planner, bool everything,
-                  struct lp_error *err)
+/* All that is decided once the planner stands. Not inlined, for the mode that it is called in. */
+static __attribute__((noinline)) int decide(struct lp_table *ret_table, struct lp_planner *planner,
+                                            bool everything, struct lp_error *err)
 {
     struct lp_candidate candidates[LP_PRICES_MAX];
     uint32_t n = 0, best = 0;
@@ -276,6 +277,7 @@ int lp_codec_plan(struct lp_table *ret_table, const struct lp_geometry *geometry
                   struct lp_prices *ret_prices, struct lp_error *err)
 {
     struct lp_planner *planner;
+    struct lp_rounding mode;
     int rc;
 
     planner = lp_mem_alloc(sizeof(*planner));
@@ -283,7 +285,10 @@ int lp_codec_plan(struct lp_table *ret_table, const struct lp_geometry *geometry
         return lp_error_set(err, LP_ENOMEM, "no memory for a plan");
     LP_TRY_GOTO(rc, planner_init(planner, geometry, params, sample, sample_elements, err), free);
     LP_TRY_GOTO(rc, planner_alloc(planner, err), free);
+    /* Rules in floating point give the same tables in every thread, whatever its mode. */
+    mode = lp_rounding_set();
     rc = decide(ret_table, planner, ret_prices != NULL, err);
+    lp_rounding_restore(&mode);
     planner->prices.sample_bytes = planner->sample_bytes;
     planner->prices.by_rows = planner->params.access == LP_ACCESS_ROWS;
     if (rc == 0 && ret_prices != NULL)

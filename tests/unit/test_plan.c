@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 
+#include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,47 @@ Test(codec_plan, the_choice_does_not_depend_on_who_looks)
             lp_codec_table_fini(&a);
             lp_codec_table_fini(&b);
         }
+    }
+    ASSERT_NO_LEAK();
+}
+
+/* Each bit is set in some twentieths of the rows: thresholds in hundredths are met exactly, so a
+ * product rounded in another way gives other masks. */
+static void fill_twentieths(uint32_t *words, uint32_t n_rows, uint32_t n_words)
+{
+    for (uint32_t r = 0; r < n_rows; r++)
+        for (uint32_t w = 0; w < n_words; w++) {
+            words[r * n_words + w] = 0;
+            for (uint32_t b = 0; b < 32; b++)
+                if (20 * r < n_rows * ((w + b) % 21))
+                    words[r * n_words + w] |= UINT32_C(1) << b;
+        }
+}
+
+/* The rounding mode of the thread changes no byte of what is packed, and is not changed. */
+Test(codec_plan, every_rounding_mode_gives_the_same)
+{
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    const struct lp_plan_params params = {.codec = LP_CODEC_IBP, .ibp_exact = true};
+
+    for (uint32_t n_rows = 20; n_rows <= 400; n_rows += 20) {
+        const uint64_t dims[] = {n_rows, 64};
+        struct packed first, other;
+        uint32_t words[400 * 64];
+
+        fill_twentieths(words, n_rows, 64);
+        packed_must(&first, LP_DTYPE_I32, 2, dims, &params, words);
+        for (size_t i = 0; i < LP_ARRAY_LEN(modes); i++) {
+            (void)fesetround(modes[i]);
+            packed_must(&other, LP_DTYPE_I32, 2, dims, &params, words);
+            cr_assert_eq(fegetround(), modes[i]);
+            (void)fesetround(FE_TONEAREST);
+            cr_assert_eq(first.table.head_bytes, other.table.head_bytes);
+            cr_assert(memcmp(first.head, other.head, first.table.head_bytes) == 0,
+                      "%u rows, mode %d", (unsigned)n_rows, modes[i]);
+            packed_fini(&other);
+        }
+        packed_fini(&first);
     }
     ASSERT_NO_LEAK();
 }
