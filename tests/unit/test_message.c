@@ -96,8 +96,8 @@ Test(proto_message, refuses_what_is_no_request)
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\",\"params\":[]}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\",\"params\":null}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\",\"parms\":{}}",
-        "{\"jsonrpc\":\"2.0\",\"id\":\"12345678901234567890123456789012345678901234567890"
-        "123456789012345\",\"method\":\"hello\"}",
+        ("{\"jsonrpc\":\"2.0\",\"id\":\"12345678901234567890123456789012345678901234567890"
+         "123456789012345\",\"method\":\"hello\"}"),
     };
     struct lp_error err = LP_ERROR_INIT;
 
