@@ -25,6 +25,7 @@ struct lp_workers {
     struct run *run; /* NULL: nothing to do */
     uint32_t wanted; /* threads that may still join the run */
     uint32_t inside; /* threads that are in it */
+    uint32_t begun;  /* threads that have come to wait at all */
     bool ending;
     uint32_t n_threads;
     pthread_t threads[];
@@ -57,6 +58,8 @@ static void *worker_main(void *arg)
     struct lp_workers *workers = arg;
 
     (void)pthread_mutex_lock(&workers->lock);
+    workers->begun++;
+    (void)pthread_cond_signal(&workers->done);
     for (;;) {
         struct run *run;
 
@@ -100,6 +103,11 @@ int lp_workers_new(uint32_t n_threads, struct lp_workers **ret_workers, struct l
         }
         workers->n_threads++;
     }
+    /* A thread that begins makes system calls of its own, which belong here and into no run. */
+    (void)pthread_mutex_lock(&workers->lock);
+    while (workers->begun < n_threads)
+        (void)pthread_cond_wait(&workers->done, &workers->lock);
+    (void)pthread_mutex_unlock(&workers->lock);
     *ret_workers = workers;
     return 0;
 }
