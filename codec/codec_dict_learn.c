@@ -11,7 +11,7 @@
 #define SYMBOLS_MAX (LP_DICT_LEARN_LEVELS * ((1u << LP_FORMAT_DICT_WIDTH_MAX) - 1))
 /* Places of the hash table in which wide values are counted: at most half are taken. */
 #define COUNT_BITS_MAX 17u
-#define HASH_FACTOR 0x9e3779b1u /* as in codec_dict.c */
+#define HASH_FACTOR 0x9e3779b1u /* 2^32 over the golden ratio (Knuth) */
 
 struct counted {
     uint64_t value;

@@ -20,7 +20,7 @@ enum lp_sparse_values {
     LP_SPARSE_VALUES_RAW = LP_CODEC_RAW,
     LP_SPARSE_VALUES_LANE = LP_CODEC_LANE,
     LP_SPARSE_VALUES_DICT = LP_CODEC_DICT,
-    LP_SPARSE_VALUES_COUNTS = 128
+    LP_SPARSE_VALUES_COUNTS = LP_FORMAT_SPARSE_COUNTS
 };
 
 /* Parsed metadata. Copies share what is owned; one of them ends with lp_codec_sparse_fini(). */
