@@ -53,8 +53,7 @@ static void print_sizes(const struct codec_results *results, FILE *file)
     }
 }
 
-/* --- speeds: a table for each class of sets, a column for each set -----------------------------
- */
+/* --- speeds: a table for each class of sets, a column for each set -------------------------- */
 
 enum set_class { SETS_NARROW, SETS_WIDE, SETS_OTHER, SET_CLASSES };
 

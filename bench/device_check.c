@@ -258,8 +258,7 @@ static void check_kernels(struct run *run)
     json_object_set_new(run->report, "tables_that_differ", json_integer(run->failures));
 }
 
-/* --- registration ------------------------------------------------------------------------------
- */
+/* --- registration --------------------------------------------------------------------------- */
 
 /* Question 1: is a mapping of a sealed memfd registered read-only? */
 static void ask_read_only(struct run *run)
@@ -333,8 +332,7 @@ static void ask_cost(struct run *run, const char *key, unsigned flags)
     munmap(memory, run->register_bytes);
 }
 
-/* --- times --------------------------------------------------------------------------------------
- */
+/* --- times ----------------------------------------------------------------------------------- */
 
 /* Median of a few runs, in GB/s of `bytes`, after one that warms up. */
 static double rate(struct run *run, int (*work)(void *user, struct lp_error *err), void *user,
@@ -409,8 +407,7 @@ static void time_rows(struct run *run)
     json_object_set_new(run->report, "rows", all);
 }
 
-/* --- the run ------------------------------------------------------------------------------------
- */
+/* --- the run --------------------------------------------------------------------------------- */
 
 static void report_device(struct run *run)
 {

@@ -23,10 +23,10 @@ struct lp_cli_analysis {
 /* Share of the raw bytes that a codec's price saves, as payload, and the size that packing the
  * whole tensor would store by this sample: data, index and metadata. */
 double lp_cli_price_saving(const struct lp_cli_analysis *analysis, const struct lp_price *price);
+uint64_t lp_cli_price_stored(const struct lp_cli_analysis *analysis, const struct lp_price *price);
+
 /* Sectors touched by rows read one by one, as a multiple of those of raw; -1: nobody asked. */
 double lp_cli_price_moved(const struct lp_cli_analysis *analysis, const struct lp_price *price);
-
-uint64_t lp_cli_price_stored(const struct lp_cli_analysis *analysis, const struct lp_price *price);
 
 /* "lane", "ibp s=4": the codec of a price. text has LP_CLI_PRICE_TEXT bytes; returned. */
 #define LP_CLI_PRICE_TEXT 16

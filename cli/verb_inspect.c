@@ -67,7 +67,7 @@ static int inspect_name(struct inspect *inspect, lp_client *client, const char *
     struct lp_tensor_info info = {.struct_size = sizeof(info)};
     struct lp_cli_report report;
     lp_tensor *tensor;
-    char how[96] = "";
+    char how[LP_TABLE_HOW_BYTES] = "";
     int rc;
 
     LP_TRY(rc, lp_client_open(client, &name, 1, &tensor, NULL, err));

@@ -112,8 +112,7 @@ int lp_codec_lane_check_columns(const struct lp_geometry *geometry, uint32_t rec
     return 0;
 }
 
-/* --- counting ----------------------------------------------------------------------------------
- */
+/* --- counting ------------------------------------------------------------------------------- */
 
 /* n elements whose first has this phase in the group that begins at counts. elem_bytes is constant
  * where this is called. */
@@ -181,8 +180,7 @@ static void count_record(const struct counter *counter, uint64_t r)
     count_run(counter, p, n, counter->counts + group * group_counts, phase);
 }
 
-/* --- bases -------------------------------------------------------------------------------------
- */
+/* --- bases ---------------------------------------------------------------------------------- */
 
 static struct lp_lane_counts column_counts(const struct counter *counter, uint32_t column)
 {
@@ -246,8 +244,7 @@ static void learn_bases(const struct counter *counter, uint32_t *centred)
     }
 }
 
-/* --- the best candidate ------------------------------------------------------------------------
- */
+/* --- the best candidate --------------------------------------------------------------------- */
 
 static int try_candidate(struct lp_lane_study *study, const struct candidate *candidate,
                          uint64_t groups, struct lp_lane_columns *ret_columns, uint32_t *centred,

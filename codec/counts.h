@@ -93,7 +93,7 @@ int lp_codec_counts_meta_parse(struct lp_counts *ret_counts, uint32_t n_columns,
                                uint64_t meta_bytes, struct lp_error *err);
 
 /* What there is to learn from: n_records records of f32, back to back, borrowed, of record_elements
- * each; n_values of their elements are not zero. */
+ * each; n_values > 0 of their elements are not zero. */
 struct lp_counts_sample {
     uint32_t record_elements;
     const void *elements;

@@ -64,8 +64,7 @@ static void finish_price(const struct lp_planner *planner, struct lp_candidate *
     candidate->price->possible = 1;
 }
 
-/* --- access rows: what single rows touch -------------------------------------------------------
- */
+/* --- access rows: what single rows touch ---------------------------------------------------- */
 
 /* The rows that have an element in record r of the sample. */
 struct rows {
@@ -108,8 +107,7 @@ static uint64_t touched_raw(const struct lp_planner *planner, uint64_t r)
     return sectors * LP_FORMAT_SECTOR_BYTES;
 }
 
-/* --- codecs ------------------------------------------------------------------------------------
- */
+/* --- codecs --------------------------------------------------------------------------------- */
 
 /* Code the sample, keep only the sizes. */
 static void price_sample(const struct lp_planner *planner, struct lp_candidate *candidate)

@@ -92,7 +92,8 @@ void lp_codec_table_fini(struct lp_table *table);
 void lp_codec_table_emit(const struct lp_table *table, void *head);
 
 /* The codec's parameters in words ("2,2,3 by columns of 64"); empty where it has none worth a word.
- */
+ * Cut to text_bytes; LP_TABLE_HOW_BYTES hold all (lanepack.h says that number too). */
+#define LP_TABLE_HOW_BYTES 96u
 void lp_codec_table_describe(const struct lp_table *table, char *text, size_t text_bytes);
 
 /* Number of elements of record r: record_elements, but for a shorter last one. */

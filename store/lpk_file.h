@@ -35,8 +35,8 @@ struct lp_lpk_info {
     uint64_t n_records, raw_records;
     uint64_t payload_bytes, stored_bytes, wire_bytes; /* docs/FORMAT.md, section 9 */
     uint64_t file_offset, file_bytes;                 /* the table in the file, header included */
-    char reason[96]; /* why this codec; empty when read from a file */
-    char how[96];    /* what it learned, in words: lp_codec_table_describe() */
+    char reason[96];              /* why this codec; empty when read from a file */
+    char how[LP_TABLE_HOW_BYTES]; /* what it learned, in words: lp_codec_table_describe() */
 };
 
 struct lp_lpk_writer;
